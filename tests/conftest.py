@@ -23,6 +23,7 @@ TOGETHER = {
     "tests/deploy/test_man_pages.py": "man pages",
     "tests/deploy/test_docker_files.py": "Docker's files",
     "tests/interop/cluster/": "a cluster",
+    "tests/interop/shares/": "share groups",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
     "tests/interop/prometheus/test_live_cluster.py": "a cluster that Prometheus watches",
     "tests/interop/test_state_metrics.py": "a cluster with metrics",

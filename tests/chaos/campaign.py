@@ -8,19 +8,21 @@ from tests.chaos.crowd import Crowd
 from tests.chaos.java_copier import OUTPUT as JAVA_OUTPUT
 from tests.chaos.nemesis import Nemesis
 from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.queues.queue_crowd import QUEUE, QueueCrowd
 from tests.chaos.replica_files import differing_replicas
 from tests.chaos.transactional_crowd import JOURNAL, OUTPUT, TransactionalCrowd
 
 TOPIC = "t"
 PARTITIONS = 3
 CRASH = "crash_client"
-"""A fault, too: a process that copies in transactions is killed, and another takes its place."""
+"""A fault, too: a client that is a process is killed, and another takes its place."""
 SURPRISES = ("Traceback", "DAMAGED", "could not be acted on")
 """What no fault may bring a broker to write into its log."""
 
 
 class Campaign:
-    """`copies_in`: a directory for clients that copy in transactions; these run instead of the others."""
+    """`copies_in`: a directory for clients that copy in transactions; `queues_in`: one for members of share
+    groups. These run instead of the others."""
 
     def __init__(
         self,
@@ -29,13 +31,17 @@ class Campaign:
         *,
         longest_s: float,
         copies_in: Path | None = None,
+        queues_in: Path | None = None,
         java: bool = False,
     ) -> None:
         self.cluster = cluster
         self.topics = [TOPIC] if copies_in is None else [TOPIC, OUTPUT, JOURNAL]
         self.topics += [JAVA_OUTPUT] if java else []
-        self.crowd: Crowd | TransactionalCrowd
-        if copies_in is None:
+        self.crowd: Crowd | TransactionalCrowd | QueueCrowd
+        if queues_in is not None:
+            self.topics = [QUEUE]
+            self.crowd = QueueCrowd(cluster, queues_in, PARTITIONS, seed=seed)
+        elif copies_in is None:
             self.crowd = Crowd(cluster, [(TOPIC, index) for index in range(PARTITIONS)])
         else:
             self.crowd = TransactionalCrowd(cluster, copies_in, PARTITIONS, java=java, seed=seed)
@@ -49,7 +55,7 @@ class Campaign:
 
     def strike(self, *kinds: str) -> None:
         """Faults at once; when this returns the producers have gone on, and the cluster is whole."""
-        if CRASH in kinds and isinstance(self.crowd, TransactionalCrowd):
+        if CRASH in kinds and isinstance(self.crowd, TransactionalCrowd | QueueCrowd):
             self.crowd.crash_one()
         self.nemesis.strike(*(kind for kind in kinds if kind != CRASH))
         self.crowd.until_writing()
@@ -81,9 +87,14 @@ class Campaign:
 
 @contextmanager
 def campaign(
-    cluster: ProcessCluster, seed: object, *, longest_s: float, copies_in: Path | None = None
+    cluster: ProcessCluster,
+    seed: object,
+    *,
+    longest_s: float,
+    copies_in: Path | None = None,
+    queues_in: Path | None = None,
 ) -> Iterator[Campaign]:
-    run = Campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in)
+    run = Campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in)
     try:
         yield run
     finally:
@@ -97,10 +108,11 @@ def run_faults(
     *,
     longest_s: float = 3.0,
     copies_in: Path | None = None,
+    queues_in: Path | None = None,
     tell: Callable = print,
 ) -> None:
     """The whole of it, for tests: nothing may be wrong at the end. `a+b` are two faults at once."""
-    with campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in) as run:
+    with campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in) as run:
         run.begin()
         for kind in kinds:
             run.strike(*kind.split("+"))

@@ -8,7 +8,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from tests.chaos.process_cluster import PATIENCE_S
 
 Place = tuple[str, int]
-LEADER_MOVES = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+LEADER_MOVES = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.OFFSET_NOT_AVAILABLE,  # the new leader does not know its high watermark yet
+}
 PAUSE_S = 0.1
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.chaos.campaign import CRASH, Campaign
 from tests.chaos.nemesis import ALONE_ONLY, Nemesis
 from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.queues.queue_crowd import SETTINGS as QUEUE_SETTINGS
 from tests.chaos.small_disk import NoSmallDisk
 from tests.chaos.transactional_crowd import SETTINGS as TRANSACTIONAL_SETTINGS
 from tidelog.testing.checkers import realtime_lag
@@ -93,15 +94,24 @@ def _round(
     chance = random.Random(f"round {seed}")
     settings: dict[str, object] = {"durability": chance.choice(("os", "fsync", "interval"))}
     kinds = options.faults.split(",") if options.faults else Nemesis.kinds()
-    copies_in = None
-    if chance.random() < options.transactions:
+    copies_in = queues_in = None
+    work = "write and read"
+    # Drawn apart, so that the rounds of seeds stay what they were.
+    if random.Random(f"queues of round {seed}").random() < options.queues:
+        settings |= QUEUE_SETTINGS
+        queues_in, work = directory / "workers", "share queues"
+        # Members judge schedules and retries by the clock that brokers have.
+        kinds = [kind for kind in kinds if kind != "jump_clock"]
+    elif chance.random() < options.transactions:
         settings |= TRANSACTIONAL_SETTINGS
-        copies_in = directory / "copiers"
-        kinds += [] if options.faults else [CRASH] * 3
+        copies_in, work = directory / "copiers", "copy in transactions"
+    if (copies_in or queues_in) and not options.faults:
+        kinds += [CRASH] * 3
     cluster = ProcessCluster(directory, settings=settings)
     java = copies_in is not None and options.java
-    run = Campaign(cluster, seed, longest_s=options.longest, copies_in=copies_in, java=java)
-    work = "write and read" if copies_in is None else "copy in transactions"
+    run = Campaign(
+        cluster, seed, longest_s=options.longest, copies_in=copies_in, queues_in=queues_in, java=java
+    )
     _say(f"durability {settings['durability']}, clients {work}")
     try:
         try:
@@ -164,6 +174,9 @@ def _options() -> argparse.Namespace:
         type=float,
         default=0.5,
         help="the share of rounds with clients that copy in transactions",
+    )
+    parser.add_argument(
+        "--queues", type=float, default=0.33, help="the share of rounds with members of share groups"
     )
     parser.add_argument("--java", action="store_true", help="a Java process copies, too")
     parser.add_argument("--faults", help=f"some of {','.join(Nemesis.kinds())}; all if not given")

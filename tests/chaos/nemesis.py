@@ -15,7 +15,7 @@ Fault = Generator[float, None, None]
 ALONE_ONLY = {"lose_log_dir"}
 """Together with another fault it could lose data, and rightly."""
 
-COORDINATED = ("__transaction_state", "__consumer_offsets")
+COORDINATED = ("__share_group_state", "__transaction_state", "__consumer_offsets")
 
 CLOCK_JUMPS_MS = (-1_800_000, -5_000, 5_000, 86_400_000)
 """Back by less than an hour: what clients send would else be refused as of the future."""
@@ -73,7 +73,7 @@ class Nemesis:
         yield self._chance.choice((0.0, self._some_time()))
 
     def do_kill_coordinator(self) -> Fault:
-        """Of transactions, or of groups where there are none."""
+        """Of the state of share groups, of transactions, or of groups where there are neither."""
         seen = self._cluster.seen()
         known = () if seen is None else (topic for topic in COORDINATED if topic in seen.topics)
         topic = next(iter(known), self._cluster.topic)

@@ -65,8 +65,9 @@ class Victim:
         options = [part for name, value in self._all_settings() for part in ("--set", f"{name}={value}")]
         program = self._program() if self.source is None else self._program_of_release(self.source)
         command = [*self._wrapper(), sys.executable, "-c", program, "up", "--data", str(self.data)]
-        if self.source is None and "metrics.port" not in self._settings:  # releases may not know it
-            options += ["--set", "metrics.port=0"]
+        if self.source is None:  # releases may not know them
+            unset = {"metrics.port", "schema.registry.port"} - self._settings.keys()
+            options += [part for name in sorted(unset) for part in ("--set", f"{name}=0")]
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *options, "--ready-file", str(self._ready_file)],

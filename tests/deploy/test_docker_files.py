@@ -28,6 +28,7 @@ from tests.deploy.docker_files import (
 )
 from tidelog.base.config.config import BrokerConfig, load
 from tidelog.cli.up.broker_checks import check_membership
+from tidelog.cli.up.ports import FIRST_PORTS, REGISTRY
 
 
 def config_of(service: str) -> BrokerConfig:
@@ -61,7 +62,7 @@ def test_the_image_runs_one_process_without_root() -> None:
 def test_the_image_alone_is_a_broker_for_its_host() -> None:
     config = load(env=image_environment())
     assert [str(one) for one in config.advertised_listeners()] == ["PLAINTEXT://localhost:9092"]
-    ports = {config.listeners()[0].port, config.int("metrics.port")}
+    ports = {config.listeners()[0].port, config.int("metrics.port"), FIRST_PORTS[REGISTRY]}
     assert set(map(int, only("EXPOSE").split())) == ports
     assert config.list("log.dirs")[0].startswith(only("VOLUME"))
 
@@ -91,7 +92,12 @@ def test_three_brokers_that_find_each_other_and_are_found() -> None:
         assert outside["BROKERS"].port == inside["BROKERS"]
         definition = compose()["services"][service]
         assert definition["hostname"] == service
-        assert definition["ports"] == [f"127.0.0.1:{outside['HOST'].port}:{inside['HOST']}"]
+        registry = config.int("schema.registry.port")
+        assert definition["ports"] == [
+            f"127.0.0.1:{outside['HOST'].port}:{inside['HOST']}",
+            f"127.0.0.1:{registry + config.int('node.id') - 1}:{registry}",
+        ]
+        assert config.text("schema.registry.host") == "0.0.0.0"
         drain_ms = config.int("controlled.shutdown.timeout.ms") + config.int("shutdown.grace.ms")
         assert int(definition["stop_grace_period"].removesuffix("s")) * 1000 >= 2 * drain_ms
     assert len({config.list("controller.quorum.voters") for config in configs}) == 1

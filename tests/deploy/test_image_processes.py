@@ -37,6 +37,7 @@ class Container:
             self.environment[name] = text
         self.environment["TIDELOG_LOG_DIRS"] = str(directory / service)
         self.environment["TIDELOG_METRICS_PORT"] = str(ports[f"{service}:9404"])
+        self.environment["TIDELOG_SCHEMA_REGISTRY_PORT"] = "-1"
         entry, *arguments = image_command()
         assert entry == "tidelog"
         with self.log_file.open("wb") as log:

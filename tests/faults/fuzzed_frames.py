@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 
 from tests.faults.group_calls import join, sync, wait_for_coordinator
-from tests.faults.log_calls import batch, create_topic
+from tests.faults.log_calls import batch, create_topic, produce
 from tests.faults.raw_client import RawClient, request_bytes, versions
+from tests.faults.share_calls import join_shares
 from tests.rigs.random_messages import NumberChoice, any_number, random_message
+from tidelog.base.ids import uuid_text
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
@@ -21,9 +23,10 @@ from tidelog.wire.schema import Field
 
 TOPICS = ("fuzz-a", "fuzz-b")
 GROUP, TRANSACTION = "fuzz-group", "fuzz-transaction"
+SHARE_GROUP, SHARE_MEMBER = "fuzz-shares", "fuzz-worker"
 WAITS = {"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"}
-# Fetch tells how long it may wait in bytes that are therefore left alone: a wait is no fault.
-FIRST_DAMAGED = {ApiKey.FETCH: 32}
+# These tell how long they may wait in bytes that are therefore left alone: a wait is no fault.
+FIRST_DAMAGED = {ApiKey.FETCH: 32, ApiKey.SHARE_FETCH: 60}
 ODD_SHARES = (0.03, 0.1, 0.3)
 """Of the numbers in a request that is nearly right."""
 
@@ -43,6 +46,10 @@ class Target:
             ApiKey.INIT_PRODUCER_ID,
             InitProducerIdRequest(transactional_id=TRANSACTION, transaction_timeout_ms=60_000),
         )
+        for name in TOPICS:
+            produce(client, name, batch(b"a", b"b", b"c"))
+            join_shares(client, SHARE_GROUP, SHARE_MEMBER, name)
+        state = f"{SHARE_GROUP}:{uuid_text(ids[0])}:0"
         self._real: dict[str, Sequence[Any]] = {
             **dict.fromkeys(("name", "topic", "topic_name", "resource_name"), TOPICS),
             "topics": TOPICS,
@@ -50,8 +57,14 @@ class Target:
             "topic_ids": ids,
             **dict.fromkeys(("index", "partition", "partition_index"), (0, 1)),
             **dict.fromkeys(("partitions", "partition_indexes"), (0, 1)),
-            **dict.fromkeys(("key", "coordinator_keys"), (GROUP, TRANSACTION)),
-            "key_type": [0, 1],
+            **dict.fromkeys(("key", "coordinator_keys"), (GROUP, TRANSACTION, state)),
+            "key_type": [0, 1, 2],
+            "subscribed_topic_names": TOPICS,
+            "share_session_epoch": [0, 1, 2, 3, -1],
+            **dict.fromkeys(("first_offset", "last_offset"), (0, 1, 2)),
+            "acknowledge_types": [1, 2, 3, 4],
+            **dict.fromkeys(("max_records", "max_bytes", "batch_size"), (1, 100_000)),
+            **dict.fromkeys(("state_epoch", "delivery_state"), (0, 1, 2)),
             "group_instance_id": [None],
             "protocol_type": ["consumer"],
             "protocol_name": ["range"],
@@ -63,7 +76,13 @@ class Target:
             "resource_type": [2, 4, 8, 32],
             "acks": [-1, 1],
         }
-        self._roles = [_role(GROUP, member, 1), _role(GROUP, member, 0), _role("fuzz-no-members", "", -1)]
+        self._roles = [
+            _role(GROUP, member, 1),
+            _role(GROUP, member, 0),
+            _role("fuzz-no-members", "", -1),
+            _role(SHARE_GROUP, SHARE_MEMBER, 0),
+            _role(SHARE_GROUP, SHARE_MEMBER, -1),
+        ]
 
     def aim(self, message: Any, rng: random.Random, chance: float) -> None:
         """Put what is real into some of its places, and whole batches."""

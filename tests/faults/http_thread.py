@@ -35,7 +35,9 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class HttpThread:
-    def __init__(self, loop: str, limits: HttpLimits) -> None:
+    def __init__(self, loop: str, limits: HttpLimits, *, lazily: bool = False) -> None:
+        """`lazily`: uvicorn is loaded with the first client."""
+        self._lazily = lazily
         self._loop = loop_factory(loop)()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._limits = limits
@@ -56,7 +58,10 @@ class HttpThread:
 
     async def _open(self) -> None:
         self.server = HttpServer(Listener("HTTP", "127.0.0.1", 0), app, self._limits)
-        self.server.begin()
+        if self._lazily:
+            self.server.begin_when_asked()
+        else:
+            self.server.begin()
         await self.server.ready()
 
     def connect(self, host: str = "127.0.0.1") -> socket.socket:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_failures")
 HUGE = b"\xff\xff\xff\xff\x0f"
 """2^32 - 1 as an unsigned varint."""
 
-NOT_OFFERED = ApiKey.READ_SHARE_GROUP_STATE
+NOT_OFFERED = 4  # LeaderAndIsr, of clusters with ZooKeeper
 """One whose answer has no room for an error; others are told that it is not offered."""
 
 FRAMES: dict[str, tuple[bytes, str]] = {

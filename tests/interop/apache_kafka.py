@@ -44,6 +44,12 @@ group.streams.min.heartbeat.interval.ms=300
 group.streams.heartbeat.interval.ms=300
 group.streams.min.session.timeout.ms=1000
 group.streams.initial.rebalance.delay.ms=0
+group.share.min.heartbeat.interval.ms=300
+group.share.heartbeat.interval.ms=300
+group.share.min.session.timeout.ms=1000
+group.share.min.record.lock.duration.ms=1000
+group.share.assignment.interval.ms=0
+share.coordinator.state.topic.num.partitions=4
 """
 
 

@@ -24,6 +24,12 @@ SETTINGS = (
     "group.streams.heartbeat.interval.ms=300",
     "group.streams.min.session.timeout.ms=1000",
     "group.streams.initial.rebalance.delay.ms=0",
+    "group.share.min.heartbeat.interval.ms=300",
+    "group.share.heartbeat.interval.ms=300",
+    "group.share.min.session.timeout.ms=1000",
+    "group.share.min.record.lock.duration.ms=1000",
+    "group.share.assignment.interval.ms=0",
+    "share.coordinator.state.topic.num.partitions=4",
 )
 
 
@@ -48,7 +54,7 @@ class BrokerProcess:
         ready.unlink(missing_ok=True)
         # TIDELOG_… in the environment are settings of the broker: none of ours, and none of this machine's.
         environment = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
-        environment["TIDELOG_METRICS_PORT"] = "0"
+        environment |= {"TIDELOG_METRICS_PORT": "0", "TIDELOG_SCHEMA_REGISTRY_PORT": "0"}
         command = [console_script(), "up", *options]
         with log_file.open("ab") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)

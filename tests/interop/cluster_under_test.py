@@ -45,6 +45,9 @@ class TidelogCluster:
             "offsets.topic.num.partitions": 4,
             "group.initial.rebalance.delay.ms": 0,
             "group.min.session.timeout.ms": 1000,
+            "group.share.min.heartbeat.interval.ms": 300,
+            "group.share.heartbeat.interval.ms": 300,
+            "share.coordinator.state.topic.num.partitions": 4,
             # All brokers share a process with the tests: none is dead for a moment without an answer.
             "broker.session.timeout.ms": 3000,
             # The tests say themselves when leaders move.

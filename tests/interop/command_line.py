@@ -2,9 +2,11 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,3 +51,12 @@ def run_here(
     assert "Traceback" not in caught.err
     assert "rdkafka" not in caught.err
     return Done(code, caught.out, caught.err)
+
+
+def console_commands(page: Path) -> list[str]:
+    """The commands of a page's console blocks, in their order."""
+    return [
+        line.removeprefix("$ ")
+        for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
+        for line in block.splitlines()
+    ]

@@ -12,10 +12,11 @@ class DocstringExample(NamedTuple):
     module: str
     code: str
 
-    def run(self, address: str) -> dict[str, Any]:
+    def run(self, address: str, registry: str = "") -> dict[str, Any]:
         """The names that it leaves behind."""
         names: dict[str, Any] = {"__name__": "example"}
-        exec(compile(self.code.replace("localhost:9092", address), self.name, "exec"), names)
+        code = self.code.replace("localhost:9092", address).replace("http://localhost:8081", registry)
+        exec(compile(code, self.name, "exec"), names)
         return names
 
 

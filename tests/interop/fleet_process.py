@@ -78,7 +78,7 @@ def run_tidelog(servers: str, *arguments: str) -> "subprocess.CompletedProcess[s
 
 
 def clean_environment() -> dict[str, str]:
-    """TIDELOG_… in the environment are settings of brokers: none of this machine's, and no metrics, whose
-    ports clusters side by side would take from each other."""
+    """TIDELOG_… in the environment are settings of brokers: none of this machine's, and neither metrics nor a
+    schema registry, whose ports clusters side by side would take from each other."""
     others = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
-    return others | {"TIDELOG_METRICS_PORT": "0"}
+    return others | {"TIDELOG_METRICS_PORT": "0", "TIDELOG_SCHEMA_REGISTRY_PORT": "0"}

@@ -54,11 +54,10 @@ def jars() -> Path:
     return directory
 
 
-def older_client() -> Path:
-    """The client jar of an older release, to put in front of the class path."""
-    version = pinned("kafka.older.version")
+def client_jar(version: str) -> Path:
+    """The client jar of another release, to put in front of the class path."""
     jar = CACHE / f"kafka-clients-{version}.jar"
-    with lock("older-client"):
+    with lock("client-jar"):
         if not jar.exists():
             wanted = f"-Dartifact=org.apache.kafka:kafka-clients:{version}"
             run(["mvn", "-q", "-B", "-f", str(POM), "dependency:copy", wanted, f"-DoutputDirectory={CACHE}"])

@@ -21,7 +21,7 @@ def test_there_are_examples() -> None:
 def test_an_example_runs(
     tidelog_broker: Broker, example: DocstringExample, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    example.run(tidelog_broker.bootstrap_servers)
+    example.run(tidelog_broker.bootstrap_servers, tidelog_broker.schema_registry_url)
     assert "print(" not in example.code or capsys.readouterr().out
 
 

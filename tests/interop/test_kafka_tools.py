@@ -110,7 +110,7 @@ def test_kafka_acls_without_an_authorizer(tool: Tool) -> None:
 
 
 def test_kafka_features_of_a_release(tool: Tool) -> None:
-    """It raises all features of Kafka 4.3 at once, some of which are not here."""
+    """It raises all features of Kafka 4.3 at once; `share.version` is higher already."""
     printed = tool("org.apache.kafka.tools.FeatureCommand", "upgrade", "--release-version", "4.3")
     assert "eligible.leader.replicas.version was upgraded to 1" in printed
     with pytest.raises(ToolFailed, match=r"share\.version"):

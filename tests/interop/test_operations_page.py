@@ -1,6 +1,5 @@
 """docs/operations.md: every command on the page runs against a cluster of three brokers, as it stands."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.interop.command_line import run_here
+from tests.interop.command_line import console_commands, run_here
 from tests.interop.waiting import eventually
 from tests.rigs.repository import ROOT
 from tidelog import Admin, TopicPartition
@@ -16,12 +15,7 @@ from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.clients.errors import CoordinatorUnavailable
 from tidelog.testing import Cluster
 
-PAGE = (ROOT / "docs" / "operations.md").read_text()
-COMMANDS = [
-    line.removeprefix("$ ")
-    for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
-    for line in block.splitlines()
-]
+COMMANDS = console_commands(ROOT / "docs" / "operations.md")
 FINDS_SOMETHING = ("tidelog doctor", "tidelog security check")
 """A cluster on one machine without security is not without findings."""
 

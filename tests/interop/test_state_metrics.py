@@ -4,6 +4,7 @@ Each test looks at what those before it left behind, so they run on one worker (
 """
 
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,15 @@ import pytest
 
 from tests.interop.waiting import eventually, until_it_holds
 from tests.rigs.scrape import Scraped, scrape
-from tidelog import Admin, AuthorizationFailed, Consumer, Producer, TopicPartition, TransactionalProducer
+from tidelog import (
+    Admin,
+    AuthorizationFailed,
+    Consumer,
+    Producer,
+    Queue,
+    TopicPartition,
+    TransactionalProducer,
+)
 from tidelog.broker.metrics import end_offsets
 from tidelog.cli.main import run
 from tidelog.metrics.catalogue import FAMILIES
@@ -25,7 +34,16 @@ RECORDS = 50
 VALUE = b"x" * 100
 
 PIPELINE = "pipelines serve these, and no broker"
+WHILE_MEMBERS_WORK = {
+    "tidelog_share_group_acquired_records",
+    "tidelog_share_group_scheduled_records",
+    "tidelog_share_group_archiving_records",
+    "tidelog_share_group_delayed_records",
+}
 ELSEWHERE = {
+    **dict.fromkeys(WHILE_MEMBERS_WORK, "the test of a queue sees them"),
+    "tidelog_share_group_held_up_dead_letters": "appears with the first dead letter that cannot be written",
+    "tidelog_share_deleted_records_total": "appears with the first topic whose finished records are deleted",
     "tidelog_connections_refused_total": "appears with the first refusal",
     "tidelog_authentication_failures_total": "appears with the first failure",
     "tidelog_metrics_collector_errors_total": "appears with the first fault of our own",
@@ -191,6 +209,23 @@ def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None
     assert total(cluster, "tidelog_isr_expands_total") >= partitions
 
 
+def test_a_queue(cluster: Cluster, config: dict[str, object]) -> None:
+    with Admin(config) as admin:
+        admin.create_topic("jobs", partitions=1, replication_factor=3)
+    with Queue("jobs", cluster.bootstrap_servers) as jobs:
+        jobs.send(VALUE).result(20)
+        job = jobs.get(20_000)
+        assert job is not None
+        eventually(lambda: total(cluster, "tidelog_share_group_acquired_records", group="jobs") == 1)
+        assert total(cluster, "tidelog_share_sessions") == 1
+        assert set().union(*(one.families for one in scrapes(cluster))) >= WHILE_MEMBERS_WORK
+        job.done()
+        jobs.flush()
+    assert total(cluster, "tidelog_share_deliveries_total") == 1
+    assert total(cluster, "tidelog_share_acknowledgements_total", type="accept") == 1
+    eventually(lambda: total(cluster, "tidelog_share_group_depth_records", group="jobs") == 0)
+
+
 def test_clients_that_are_held_back_or_refused(tmp_path: Path, cluster: Cluster) -> None:
     """And then every metric has been seen, on one broker or another."""
     settings = {"metrics.port": -1, "audit.file": str(tmp_path / "audit.log")}
@@ -203,6 +238,12 @@ def test_clients_that_are_held_back_or_refused(tmp_path: Path, cluster: Cluster)
     assert page.total("tidelog_authorization_denials_total", resource_type="topic") >= 1
     assert page.value("tidelog_audit_events_total") >= 1
     assert page.value("tidelog_audit_lost_events_total") == 0
+    call = urllib.request.Request(
+        cluster.schema_registry_url.split(",")[0] + "/subjects/secret-value/versions",
+        b'{"schema": "\\"string\\""}',
+        {"content-type": "application/json"},
+    )
+    urllib.request.urlopen(call).close()
     seen = page.families.union(*(one.families for one in scrapes(cluster)))
     assert set(FAMILIES) - seen <= set(ELSEWHERE)
     assert seen <= set(FAMILIES)

@@ -124,6 +124,7 @@ def test_the_broker_takes_its_settings(values: str | None, tmp_path: Path) -> No
     environment.pop("TIDELOG_BROKER_RACK_FILE", None)
     config = load(tmp_path / "broker.yaml", env=environment)
     assert config.int("node.id") == 2
+    assert config.int("schema.registry.port") == (8081 if values == "monitored" else 0)
     voters = config.list("controller.quorum.voters")
     assert len(voters) == (1 if values == "single" else 3)
     assert voters[0] == "0@tidelog-0.tidelog-brokers.tidelog.svc.cluster.local:9192"

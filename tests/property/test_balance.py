@@ -115,3 +115,50 @@ def test_drained_brokers_are_empty_and_no_other_partition_is_touched(cluster, da
     assert touched == {(p.topic, p.partition) for p in partitions if leaving & set(p.replicas)}
     assert all(move.copied == len(leaving.intersection(move.before)) for move in moves)
     assert plan_drain(usable_brokers, after, leaving) == []
+
+
+@st.composite
+def machines_of_cores(draw):
+    """Some machines with one to four cores each, some of them down, and replicas that share no machine."""
+    brokers = [
+        UsableBroker(machine + 100 * core, None, f"m{machine}")
+        for machine in range(draw(st.integers(1, 5)))
+        for core in range(draw(st.integers(1, 4)))
+    ]
+    by_machine = {}
+    for broker in brokers:
+        by_machine.setdefault(broker.machine, []).append(broker.broker_id)
+    partitions = []
+    for number in range(draw(st.integers(0, 20))):
+        used = draw(st.lists(st.sampled_from(sorted(by_machine)), min_size=1, max_size=3, unique=True))
+        replicas = tuple(draw(st.sampled_from(by_machine[machine])) for machine in used)
+        partitions.append(PlacedPartition(f"t{number % 3}", number, replicas))
+    return brokers, partitions
+
+
+@settings(max_examples=80)
+@given(machines_of_cores())
+def test_a_rebalance_shares_no_machine_and_comes_to_rest(cluster):
+    brokers, partitions = cluster
+    machine = {broker.broker_id: broker.machine for broker in brokers}
+    after = carried_out(partitions, plan_rebalance(brokers, partitions))
+    for placed in after:
+        assert len({machine[broker] for broker in placed.replicas}) == len(placed.replicas)
+    assert plan_rebalance(brokers, after) == []
+
+
+@settings(max_examples=80)
+@given(machines_of_cores(), st.data())
+def test_a_drain_beside_brokers_that_are_down_shares_no_machine(cluster, data):
+    brokers, partitions = cluster
+    machine = {broker.broker_id: broker.machine for broker in brokers}
+    leaving = data.draw(st.sets(st.sampled_from(sorted(machine)), min_size=1, max_size=2))
+    down = data.draw(st.sets(st.sampled_from(sorted(machine)), max_size=1)) - leaving
+    takers = [broker for broker in brokers if broker.broker_id not in down | leaving]
+    others = [broker for broker in brokers if broker not in takers]
+    left = len({broker.machine for broker in takers})
+    partitions = [placed for placed in partitions if len(placed.replicas) <= left]
+    after = carried_out(partitions, plan_drain(takers, partitions, leaving, others))
+    for placed in after:
+        assert leaving.isdisjoint(placed.replicas)
+        assert len({machine[broker] for broker in placed.replicas}) == len(placed.replicas)

@@ -3,6 +3,7 @@
 Nothing fails, back and forth, as long as no feature is raised; and none can be until all brokers know it.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -86,7 +87,9 @@ def test_brokers_are_replaced_one_by_one(
         if id != max(cluster.members):
             with pytest.raises(AssertionError, match=r"[Bb]roker.* 3"):
                 raise_features(cluster)
+    assert re.search(r"share\.version\s+0 ", run_cluster(cluster.bootstrap_servers, "features").stdout)
     raise_features(cluster)
+    assert re.search(r"share\.version\s+2 ", run_cluster(cluster.bootstrap_servers, "features").stdout)
     crowd.goes_on()
     # What the earlier release did not know can be stored from now on.
     change = UserScramCredentialUpsertion(

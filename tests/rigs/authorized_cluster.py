@@ -17,7 +17,9 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
+from tests.rigs.persister import FakePersister
 from tidelog.base.config.config import load
+from tidelog.base.ids import Uuid
 from tidelog.base.ports import FileSlice
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.broker.controller.topic_changes import create
@@ -116,6 +118,9 @@ class AuthorizedCluster:
         for machine in self.machines:
             machine.start()
         await self.until(lambda: all(machine.serves for machine in self.machines), "the brokers serve")
+        for machine in self.machines:
+            services: Any = self.services(machine.id)
+            services.persister = services.persister or FakePersister()
 
     async def until(self, holds: Callable[[], bool], what: str) -> None:
         for _ in range(600):
@@ -199,12 +204,13 @@ class AuthorizedCluster:
 
     # Metadata
 
-    async def create_topic(self, name: str, partitions: int = 1, replicas: int = 1) -> None:
+    async def create_topic(self, name: str, partitions: int = 1, replicas: int = 1) -> Uuid:
         [created] = await self._on_controller(
             lambda services: create(services, [NewTopic(name, partitions, replicas)], validate_only=False)
         )
         assert not created.error, created
         await self.until_applied()
+        return self.services().metadata.image.topics[name].id
 
     async def allow(
         self,

@@ -32,25 +32,41 @@ def any_number(field: Field, rng: Random) -> int | float:
 
 
 def random_message(
-    cls: type[Message], version: int, rng: Random, *, number: NumberChoice = any_number
+    cls: type[Message],
+    version: int,
+    rng: Random,
+    *,
+    number: NumberChoice = any_number,
+    tags_below: int | None = None,
 ) -> Message:
+    """`tags_below`: leaves fields with this tag or a higher one at their defaults, so off the wire."""
     schema, classes = schema_of(cls, version)
-    return _Maker(version, rng, number, classes).struct(cls, schema.fields)
+    return _Maker(version, rng, number, classes, tags_below).struct(cls, schema.fields)
 
 
 class _Maker:
-    def __init__(self, version: int, rng: Random, number: NumberChoice, classes: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        version: int,
+        rng: Random,
+        number: NumberChoice,
+        classes: dict[str, Any],
+        tags_below: int | None,
+    ) -> None:
         self.version = version
         self.rng = rng
         self.number = number
         self.classes = classes
+        self.tags_below = tags_below
 
     def struct(self, cls: type[Message], fields: tuple[Field, ...]) -> Message:
         present = (field for field in fields if field.versions.hold(self.version))
         return cls(**{field.name: self.value(field) for field in present if self.is_set(field)})
 
     def is_set(self, field: Field) -> bool:
-        return field.tag is None or self.rng.random() < 0.5
+        if field.tag is None:
+            return True
+        return (self.tags_below is None or field.tag < self.tags_below) and self.rng.random() < 0.5
 
     def value(self, field: Field) -> object:
         if field.nullable_in(self.version) and self.rng.random() < 0.25:

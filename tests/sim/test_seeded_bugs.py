@@ -19,18 +19,20 @@ from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.metadata.leaders import partition_changes
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration
+from tidelog.metadata.topics import assignments
 from tidelog.raft import leading
 from tidelog.replication.follower import Follower, Truncation
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
+from tidelog.storage.journal.replay import JournalReplay
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.state import ProducerState
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.storage.recovery.losses import Losses
 from tidelog.testing.sim.cluster.scenario import Scenario, rough
-from tidelog.testing.sim.run import run_seed
+from tidelog.testing.sim.run import Script, run_seed
 from tidelog.wire.batch import BatchHeader
 from tidelog.wire.record import Control
 
@@ -50,10 +52,12 @@ EPOCH_START_SEED = 0
 MARK_SEED = 68
 
 
-def problems_until(pattern: str, scenario: Callable[[int], Scenario], first_seed: int = 0) -> list[str]:
+def problems_until(
+    pattern: str, scenario: Callable[[int], Scenario], first_seed: int = 0, script: Script | None = None
+) -> list[str]:
     """What the checks say of the first seed for which one of them says this."""
     for seed in range(first_seed, first_seed + SEEDS_MAX):
-        problems = run_seed(seed, scenario(seed)).problems
+        problems = run_seed(seed, scenario(seed), script).problems
         if any(re.search(pattern, problem) for problem in problems):
             return problems
     pytest.fail(f"no check said {pattern!r} within {SEEDS_MAX} seeds")
@@ -93,6 +97,13 @@ def test_a_follower_that_keeps_what_its_leader_does_not_have(monkeypatch: pytest
 
 def test_a_sync_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Flush, "run", lambda self: None)
+    problems_until(
+        "lost write|unseen|was acknowledged up to", lambda seed: rough(seed, "power", durability="fsync")
+    )
+
+
+def test_a_journal_that_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.broker.log_dirs.log_dir.replay", lambda *_: JournalReplay())
     problems_until(
         "lost write|unseen|was acknowledged up to", lambda seed: rough(seed, "power", durability="fsync")
     )
@@ -384,3 +395,8 @@ def test_an_acl_that_is_acknowledged_and_not_written(monkeypatch: pytest.MonkeyP
 
 def _no_records(decide: Callable[..., Decision[Any]]) -> Callable[..., Decision[Any]]:
     return lambda *given, **named: Decision([], decide(*given, **named).results)
+
+
+def test_a_move_that_puts_two_replicas_on_one_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignments, "_check_machines", lambda *given: None)
+    problems_until("is twice on one computer", lambda seed: rough(seed, "reassign", nodes=6, cores=2))

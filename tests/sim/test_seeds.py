@@ -3,11 +3,31 @@
 import msgspec
 import pytest
 
-from tidelog.testing.sim.cluster.scenario import FAULT_NAMES, rough, scenario_of
+from tidelog.testing.share_history import Take
+from tidelog.testing.sim.cluster.scenario import (
+    FAULT_NAMES,
+    cores_scenario_of,
+    queue_scenario_of,
+    registry_scenario_of,
+    rough,
+    scenario_of,
+)
 from tidelog.testing.sim.faults.registry import FAULTS
 from tidelog.testing.sim.run import Result, run_seed
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+
+
+QUEUE_SEEDS = (0, 1, 2, 5, 7, 9, 10, 13, 19, 31, 36, 42)
+"""With each kind of faults, dead letters, schedules, transactions and deletions among them."""
+
+
+REGISTRY_SEEDS = (0, 5, 6, 9, 13, 18, 33, 60)
+"""With leaders that die, are isolated, paused and replaced, and disks that fail or are full."""
+
+
+CORES_SEEDS = (3, 5, 6, 12, 21, 26)
+PLANS = (scenario_of, queue_scenario_of, cores_scenario_of)
 
 
 def told(result: Result) -> str:
@@ -19,6 +39,46 @@ def test_a_cluster_survives(seed: int) -> None:
     result = run_seed(seed)
     assert result.ok, told(result)
     assert result.records_read > 0
+
+
+@pytest.mark.parametrize("seed", CORES_SEEDS)
+def test_computers_with_two_brokers_each_survive(seed: int) -> None:
+    result = run_seed(seed, cores_scenario_of(seed))
+    assert result.ok, told(result)
+    assert result.records_read > 0
+
+
+@pytest.mark.parametrize("seed", QUEUE_SEEDS)
+def test_share_groups_survive(seed: int) -> None:
+    result = run_seed(seed, queue_scenario_of(seed))
+    assert result.ok, told(result)
+    assert any(isinstance(event, Take) and event.records for event in result.shares)
+
+
+@pytest.mark.parametrize("seed", REGISTRY_SEEDS)
+def test_a_schema_registry_survives(seed: int) -> None:
+    result = run_seed(seed, registry_scenario_of(seed))
+    assert result.ok, told(result)
+    assert result.registry.is_complete
+    assert any(result.registry.registered())
+
+
+def test_a_schema_that_is_not_committed_is_no_answer() -> None:
+    """A leader alone had it in its log, gave its id to a second client, and lost power."""
+    result = run_seed(277, registry_scenario_of(277))
+    assert result.ok, told(result)
+
+
+def test_members_of_a_share_group_leave_a_broker_that_gave_its_replica_away() -> None:
+    """The broker kept the share partition, at the end that the log had then, and members waited there."""
+    result = run_seed(4, queue_scenario_of(4))
+    assert result.ok, told(result)
+
+
+def test_a_record_that_was_given_up_and_accepted_before_that_was_saved_does_not_come_again() -> None:
+    """The acceptance was answered at once, and the broker died before it saved anything."""
+    result = run_seed(211, queue_scenario_of(211))
+    assert result.ok, told(result)
 
 
 def test_readers_look_again_for_a_leader_that_was_missing() -> None:
@@ -67,7 +127,8 @@ def test_a_topic_is_not_made_again_by_a_request_that_comes_after_its_deletion() 
 
 
 def test_every_fault_is_drawn_by_some_seed() -> None:
-    drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
+    plans = [plan(seed) for seed in range(300) for plan in PLANS]
+    drawn = {fault for plan in plans for fault in plan.faults}
     assert drawn == set(FAULT_NAMES) == set(FAULTS)
 
 
@@ -93,6 +154,14 @@ def test_a_seed_is_the_same_run_every_time(seed: int) -> None:
     first, second = run_seed(seed), run_seed(seed)
     assert first.trace_hash == second.trace_hash
     assert (first.steps, first.virtual_seconds) == (second.steps, second.virtual_seconds)
+
+
+@pytest.mark.parametrize("seed", [2, 10])
+def test_a_seed_of_share_groups_is_the_same_run_every_time(seed: int) -> None:
+    first, second = (run_seed(seed, queue_scenario_of(seed)) for _ in range(2))
+    assert first.trace_hash == second.trace_hash
+    assert (first.steps, first.virtual_seconds) == (second.steps, second.virtual_seconds)
+    assert first.shares.to_lines() == second.shares.to_lines()
 
 
 def test_another_seed_is_another_run() -> None:

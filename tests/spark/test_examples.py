@@ -1,4 +1,4 @@
-"""The five examples, each with its own sample events, against results worked out without Spark."""
+"""The six examples, each with its own sample events, against results worked out without Spark."""
 
 import importlib.util
 import json
@@ -137,6 +137,32 @@ def test_orders_and_payments(ran: RunExample, broker: Broker, run_py: ModuleType
     unpaid = {order for order, state in wanted.items() if state == "unpaid"}
     assert unpaid
     assert {row["order_id"] for row in found.rows["unpaid-console"]} == unpaid
+
+
+def test_growing_schema(
+    ran: RunExample, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from deltalake import DeltaTable
+
+    from tidelog.blocking.registry.client import RegistryClient
+    from tidelog.blocking.registry.decoding import RecordDecoder
+
+    monkeypatch.setenv("SCHEMA_REGISTRY", broker.schema_registry_url)
+    found = ran("growing_schema", 1300)
+    decoder = RecordDecoder(RegistryClient(broker.schema_registry_url))
+    orders = [made.value for event in found.events if (made := decoder.decode(event.value)) is not None]
+    rows = DeltaTable(tmp_path / "table").to_pyarrow_table().to_pylist()
+    assert {row["order_id"]: row["coupon"] for row in rows} == {
+        order["order_id"]: order.get("coupon") for order in orders
+    }
+    assert len(rows) == len(orders) == 1300
+    assert any(row["coupon"] for row in rows)
+    written = [
+        decoder.decode(message.value() or b"")
+        for message in committed(broker.bootstrap_servers, "revenue-by-country")
+    ]
+    sums = {row.value["country"]: row.value["revenue"] for row in written if row is not None}
+    assert sum(sums.values()) == pytest.approx(sum(order["cents"] for order in orders) / 100)
 
 
 def test_dead_letters(ran: RunExample, broker: Broker) -> None:

@@ -24,7 +24,7 @@ LAYERS: list[list[str]] = [
     ["monitoring", "wire"],
     ["storage", "raft", "coordination", "security"],
     ["metadata"],
-    ["replication", "groups", "transactions"],
+    ["replication", "groups", "transactions", "shares", "registry"],
     ["broker"],
     ["server"],
     ["node"],
@@ -38,7 +38,11 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
     "metrics": [["families"], ["clients"]],
     "monitoring": [["alerts", "dashboards"]],
     "wire": [["messages"]],
-    "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery", "encryption"]],
+    "storage": [
+        ["segment"],
+        ["producers", "compaction", "log_dir"],
+        ["recovery", "encryption", "journal"],
+    ],
     "security": [["acls", "sasl", "quotas", "tls", "audit"]],
     "metadata": [
         ["image"],
@@ -56,8 +60,10 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["classic"],
         ["consumer/assignors"],
         ["consumer"],
-        ["streams"],
+        ["share", "streams"],
     ],
+    "shares": [["state", "schedule", "dead_letters"], ["partition"]],
+    "registry": [["json_schema/comparing"], ["avro", "json_schema", "protobuf"], ["state"], ["validation"]],
     "broker": [
         ["peers"],
         ["log_dirs"],
@@ -67,7 +73,11 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["replication"],
         ["coordinators/runtime"],
         ["coordinators"],
+        ["shares"],
+        ["shares/dead_letters", "shares/schedule"],
         ["requests"],
+        ["registry"],
+        ["registry/api", "registry/validation"],
         ["metrics"],
         ["handlers"],
         ["handlers/topics"],
@@ -80,14 +90,24 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
             "handlers/groups",
             "handlers/quotas",
             "handlers/records",
+            "handlers/shares",
             "handlers/telemetry",
             "handlers/transactions",
         ],
     ],
-    "server": [["connection"], ["tls"], ["peer_connections"], ["http"], ["metrics"], ["encryption"]],
-    "clients": [["consumer"], ["producer", "admin"]],
+    "server": [
+        ["connection"],
+        ["tls"],
+        ["peer_connections"],
+        ["http"],
+        ["metrics", "registry"],
+        ["encryption"],
+    ],
+    "blocking": [["registry"]],
+    "clients": [["schemas"], ["consumer"], ["producer", "admin"], ["queue"]],
     "spark": [
         ["engine", "records", "values"],
+        ["values/registered"],
         ["source", "sink"],
         ["lake"],
         ["lookups"],
@@ -96,9 +116,11 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
     ],
     "testing": [
         ["checks"],
+        ["checks/shares", "checks/registry"],
         ["sim/runtime"],
         ["sim/network"],
         ["sim/clients"],
+        ["sim/clients/shares", "sim/clients/registry"],
         ["sim/cluster"],
         ["sim/faults", "sim/rules"],
         ["sim"],
@@ -106,18 +128,22 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
     "cli": [
         ["context"],
         ["direct"],
-        ["spark"],
         ["config", "monitoring"],
+        ["schema/outlines", "schema/moving"],
+        ["schema"],
+        ["spark"],
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],
         ["client_metrics", "group", "log", "plan", "quota", "reassign"],
+        ["queue/dead_letters", "queue"],
         ["acl"],
         ["role"],
         ["security"],
         ["security/checks"],
         ["up"],
-        ["transactions", "fleet", "service"],
+        ["transactions", "fleet"],
+        ["cores", "service"],
         ["doctor/checks"],
         ["doctor"],
     ],
@@ -131,9 +157,14 @@ UPWARD = {
     ("broker/controller", "broker/requests"): "stages of the metadata change the parts that Services holds",
     ("broker/coordinators", "broker/requests"): "internal topics are created by a forwarded request",
     (
+        "broker/shares/dead_letters",
+        "broker/requests",
+    ): "a dead-letter topic is created by a forwarded request",
+    (
         "broker/replication",
         "broker/requests",
     ): "followers have fetch sessions like consumers",
+    ("broker/requests", "broker/registry"): "Services names the registry, whose calls use Services",
     ("broker/requests", "broker/handlers"): "the table of routes names every handler",
     ("broker/requests", "broker/handlers/cluster"): "ApiVersions is answered before its version is known",
     ("broker/requests", "broker/handlers/records"): "the produce shortcut is Produce by another way",
@@ -142,7 +173,9 @@ UPWARD = {
         "metadata/brokers",
     ): "an in-sync set holds registered brokers only",
     ("metadata/topics", "metadata/configs"): "CreateTopics takes settings, and refuses bad ones",
+    ("groups/consumer", "groups/share"): "a request may meet a group of the other kind, and is refused",
     ("groups/consumer", "groups/streams"): "a request may meet a group of the other kind, and is refused",
+    ("cli/up", "cli/cores"): "`tidelog broker --cores` supervises processes of the same command",
     ("spark/lake", "spark/pipeline"): "`tidelog lake sync` is a pipeline of one source and one table",
 }
 
@@ -153,7 +186,7 @@ FREE_OF_THE_WORLD = {room for layer in LAYERS[:5] for room in layer}
 THE_WORLD = {"asyncio", "socket", "threading", "time", "random", "select", "selectors", "concurrent"}
 MODULES_MAX = 25
 PREFIX_FILES_MAX = 3
-SUBJECT = {"storage": "log", "broker/log_dirs": "log"}
+SUBJECT = {"storage": "log", "broker/log_dirs": "log", "broker/handlers/shares": "share"}
 """A room's own subject, which many of its files name first."""
 
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -90,8 +90,8 @@ def test_every_argument_of_a_constructor_is_explained(name: str, thing: Any) -> 
             assert name in MADE_BY_OTHERS
 
 
-MADE_BY_OTHERS = ("Transaction", "AsyncTransaction", "Build")
-"""A producer makes the first two; `tidelog pipeline` makes the last."""
+MADE_BY_OTHERS = ("Transaction", "AsyncTransaction", "Job", "Build")
+"""A producer makes the first two, a queue makes jobs; `tidelog pipeline` makes the last."""
 
 
 @each_function

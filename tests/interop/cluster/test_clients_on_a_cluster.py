@@ -209,7 +209,8 @@ def test_leaders_and_replicas_are_moved_by_a_client(java: Any, place_topic: Plac
     assert [part.replicas for part in java.describe_topic(topic).values()] == [[3, 2], [3, 2]]
     eventually(lambda: all(sorted(part.isr) == [2, 3] for part in java.describe_topic(topic).values()))
     elected = java.elect_leaders("PREFERRED", None)
-    assert set(elected.values()) <= {0}
+    # Of other tests' topics a preferred leader may still be catching up.
+    assert {code for (name, _), code in elected.items() if name == topic} <= {0}
     eventually(lambda: [part.leader for part in java.describe_topic(topic).values()] == [3, 3])
     assert java.elect_leaders("PREFERRED", [(topic, 0), (topic, 9)]) == {
         (topic, 0): Code.ELECTION_NOT_NEEDED,

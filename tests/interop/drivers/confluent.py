@@ -43,11 +43,12 @@ from tests.interop.driver import (
 from tests.interop.drivers.confluent_groups import Groups
 from tests.interop.drivers.confluent_transactions import Transactions
 from tests.interop.drivers.members import Members
+from tests.interop.shares.member import ShareMembers
 
 SPECS = {EARLIEST: OffsetSpec.earliest, LATEST: OffsetSpec.latest}
 
 
-class Driver(Groups, Transactions, Members):
+class Driver(Groups, Transactions, ShareMembers, Members):
     name = "confluent"
     assignors = ("range", "roundrobin", "cooperative-sticky")
     can_be_static = True
@@ -55,6 +56,8 @@ class Driver(Groups, Transactions, Members):
     tells_of_fencing = True
     takes_many = True
     can_leave_counts_out = True
+    can_renew = False
+    can_be_exact = False
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap

@@ -5,6 +5,8 @@ import shutil
 from tests.interop.agent import Agent
 from tests.interop.drivers.agent_driver import ConsumingAgentDriver
 from tests.interop.kafka_jars import CACHE, HERE, lock, run
+from tests.interop.shares.admin import ShareAdmin
+from tests.interop.shares.member import ShareMembers
 
 SOURCES = HERE / "franz_go"
 
@@ -13,7 +15,7 @@ def missing_tool() -> str | None:
     return None if shutil.which("go") else "go is not installed: see go.dev/doc/install"
 
 
-class Driver(ConsumingAgentDriver):
+class Driver(ShareAdmin, ShareMembers, ConsumingAgentDriver):
     name = "franz-go"
     assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
     can_be_static = True

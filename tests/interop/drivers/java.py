@@ -5,13 +5,16 @@ import os
 from tests.interop.agent import Agent
 from tests.interop.drivers.agent_driver import ConsumingAgentDriver
 from tests.interop.drivers.java_cluster import ClusterCalls
-from tests.interop.kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
+from tests.interop.kafka_jars import HERE, JVM, QUIET, client_jar, compiled, missing_tool, pinned
+from tests.interop.shares.admin import ShareAdmin
+from tests.interop.shares.member import ShareMembers
 
 __all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
 
 
-class Driver(ClusterCalls, ConsumingAgentDriver):
-    name = "java"
+class AnyRelease(ClusterCalls, ConsumingAgentDriver):
+    """What the agent in java/ can do with every release of the client."""
+
     assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
     can_be_static = True
     tells_of_fencing = True
@@ -33,11 +36,16 @@ class Driver(ClusterCalls, ConsumingAgentDriver):
         return str(answer["output"])
 
 
-class OlderDriver(Driver):
+class Driver(ShareAdmin, ShareMembers, AnyRelease):
+    name = "java"
+    polls_what_it_renewed = True
+
+
+class OlderDriver(AnyRelease):
     name = "java-3.9"
 
     def __init__(self, bootstrap: str) -> None:
-        super().__init__(bootstrap, f"{older_client()}{os.pathsep}")
+        super().__init__(bootstrap, f"{client_jar(pinned('kafka.older.version'))}{os.pathsep}")
 
 
 class ToolFailed(Exception):

@@ -22,7 +22,8 @@ type agent struct {
 	members   map[string]*member
 	writers   map[string]*writer
 
-	transactors map[string]*kgo.Client
+	transactors  map[string]*kgo.Client
+	shareMembers map[string]*shareMember
 }
 
 // command holds the arguments of every command; each reads the ones it knows.
@@ -70,6 +71,10 @@ type command struct {
 	Commit            bool              `json:"commit"`
 	Login             login             `json:"login"`
 	Values            []string          `json:"values"`
+	Topics            []string          `json:"topics"`
+	Types             []string          `json:"types"`
+	Exact             bool              `json:"exact"`
+	MaxRecords        int32             `json:"max_records"`
 }
 
 // partitionIDs is a list of partitions when reading and a count when creating a topic.
@@ -96,6 +101,12 @@ func (a *agent) run(ctx context.Context, c command) (any, error) {
 		return result, err
 	}
 	if result, ok, err := a.transactionCommand(ctx, c); ok {
+		return result, err
+	}
+	if result, ok, err := a.shareCommand(ctx, c); ok {
+		return result, err
+	}
+	if result, ok, err := a.shareAdminCommand(ctx, c); ok {
 		return result, err
 	}
 	switch c.Do {
@@ -161,6 +172,7 @@ func main() {
 	defer client.Close()
 	a := &agent{
 		bootstrap, kadm.NewClient(client), map[string]*member{}, map[string]*writer{}, map[string]*kgo.Client{},
+		map[string]*shareMember{},
 	}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	answers := json.NewEncoder(os.Stdout)

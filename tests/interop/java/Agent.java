@@ -45,6 +45,7 @@ public final class Agent {
             new Tools().register(commands);
             StreamWriter.register(commands);
             new Transactions(arguments[0]).register(commands);
+            new Shares(arguments[0]).register(commands);
             var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 answers.println(JSON.writeValueAsString(answer(commands, JSON.readTree(line))));

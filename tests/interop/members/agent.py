@@ -7,6 +7,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import sys
 import time
 from collections import deque
@@ -37,9 +38,9 @@ class Agent:
         self._fates: dict[str, deque[tuple[int, int, str]]] = {}
 
     def _new(self, kind: str, *arguments: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"tests.interop.members.{self._module}_{kind.lower()}"), kind)(
-            *arguments, **options
-        )
+        words = re.sub(r"\B([A-Z])", r"_\1", kind).lower()
+        module = importlib.import_module(f"tests.interop.members.{self._module}_{words}")
+        return getattr(module, kind)(*arguments, **options)
 
     def join_group(self, member: str, **wanted: Any) -> None:
         self._notes[member] = Notes()
@@ -58,6 +59,25 @@ class Agent:
     def leave_group(self, member: str) -> Any:
         self._members.pop(member).close()
         return self._notes.pop(member).take()
+
+    def join_share(self, member: str, **wanted: Any) -> None:
+        self._notes[member] = Notes()
+        self._members[member] = self._new("ShareMember", self._notes[member], **wanted)
+
+    def take(self, member: str, patience_ms: int) -> Any:
+        return self._members[member].take(patience_ms)
+
+    def settle(self, member: str, places: list[Any], kind: str) -> None:
+        self._members[member].settle(places, kind)
+
+    def flush(self, member: str) -> Any:
+        return self._members[member].flush()
+
+    def work(self, member: str) -> None:
+        self._members[member].work()
+
+    take_share_notes = take_notes
+    leave_share = leave_group
 
     def start_writing(self, writer: str, **wanted: Any) -> None:
         fates = self._fates[writer] = deque()

@@ -389,4 +389,40 @@ READERS = [
     ),
 ]
 
-CASES = [*BROKERS, *CONTROLLERS, *REPLICATION, *STORAGE, *REQUESTS, *READERS]
+QUEUE = f'{BROKER},group="billing",topic="orders"'
+
+QUEUES = [
+    gauge(
+        "TidelogDeadLettersHeldUp",
+        "tidelog_share_group_held_up_dead_letters",
+        (2, 0),
+        {**OF_CLUSTER, "group": "billing"},
+        ',group="billing"',
+    ),
+    Case(
+        "TidelogQueueStandsStill",
+        {f"tidelog_share_group_oldest_record_seconds{{{QUEUE}}}": "7200x120"},
+        OF_GROUP,
+        # Old, since it is scheduled for later; another is young.
+        {
+            f"tidelog_share_group_oldest_record_seconds{{{QUEUE}}}": "7200x120",
+            f"tidelog_share_group_scheduled_records{{{QUEUE}}}": "1x120",
+            f"tidelog_share_group_delayed_records{{{QUEUE}}}": "0x120",
+            f'tidelog_share_group_oldest_record_seconds{{{BROKER},group="quick",topic="orders"}}': "30x120",
+        },
+    ),
+    Case(
+        "TidelogQueueLocksTimeOut",
+        {
+            f"tidelog_share_lock_timeouts_total{{{BROKER}}}": "0+200x120",
+            f"tidelog_share_deliveries_total{{{BROKER}}}": "0+1000x120",
+        },
+        OF_CLUSTER,
+        {
+            f"tidelog_share_lock_timeouts_total{{{BROKER}}}": "0+20x120",
+            f"tidelog_share_deliveries_total{{{BROKER}}}": "0+1000x120",
+        },
+    ),
+]
+
+CASES = [*BROKERS, *CONTROLLERS, *REPLICATION, *STORAGE, *REQUESTS, *READERS, *QUEUES]

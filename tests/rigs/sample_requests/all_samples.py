@@ -6,6 +6,7 @@ from tests.rigs.sample_requests import (
     cluster,
     groups,
     records,
+    shares,
     topics,
     transactions,
     users,
@@ -14,11 +15,13 @@ from tests.rigs.sample_requests.sample import Sample
 
 SAMPLES: list[Sample] = [
     *between_brokers.SAMPLES,
+    *between_brokers.STATE_SAMPLES,
     *cluster.SAMPLES,
     *groups.SAMPLES,
     *transactions.SAMPLES,
     *acls.SAMPLES,
     *users.SAMPLES,
     *records.SAMPLES,
+    *shares.SAMPLES,
     *topics.SAMPLES,
 ]

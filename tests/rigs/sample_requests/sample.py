@@ -1,8 +1,10 @@
 """One request that a test sends as a principal which lacks permissions."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.rigs.authorized_cluster import CLIENTS
+from tidelog.base.ids import Uuid
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
 
@@ -20,6 +22,14 @@ class Sample(NamedTuple):
     what: str = ""
     before: tuple["Sample", ...] = ()
     """What an administrator sends first, so that there is something to ask about."""
+    about: Callable[[Uuid], Message] | None = None
+    """Makes the request, where it names the topic by its id."""
+
+    def for_topic(self, topic_id: Uuid) -> "Sample":
+        """The sample for the topic with this id."""
+        before = tuple(earlier.for_topic(topic_id) for earlier in self.before)
+        request = self.request if self.about is None else self.about(topic_id)
+        return self._replace(request=request, before=before)
 
     def __str__(self) -> str:
         return f"{self.key.name} {self.what}".strip()

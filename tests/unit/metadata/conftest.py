@@ -33,10 +33,14 @@ def new_id() -> Callable[[], Uuid]:
 
 @pytest.fixture
 def cluster() -> Callable[..., ClusterImage]:
-    """Makes an image with brokers 1 to n; racks by broker; those in `fenced` are fenced."""
+    """Makes an image with brokers 1 to n; racks and machines by broker; those in `fenced` are fenced."""
 
     def make(
-        brokers: int = 1, *, racks: dict[int, str] | None = None, fenced: tuple[int, ...] = ()
+        brokers: int = 1,
+        *,
+        racks: dict[int, str] | None = None,
+        fenced: tuple[int, ...] = (),
+        machines: dict[int, str] | None = None,
     ) -> ClusterImage:
         records = [ClusterCreated("test-cluster")] + [
             BrokerRegistered(
@@ -47,6 +51,7 @@ def cluster() -> Callable[..., ClusterImage]:
                 rack=(racks or {}).get(broker),
                 directories=(uuid_text(numbered_id(2000 + broker)),),
                 fenced=broker in fenced,
+                machine=(machines or {}).get(broker),
             )
             for broker in range(1, brokers + 1)
         ]
@@ -65,8 +70,10 @@ def with_topic(cluster) -> Callable[..., ClusterImage]:
     `isr` replaces the in-sync set of all partitions; a leader that is not in it is none.
     """
 
-    def make(*partitions, brokers=4, isr=None, unclean=False, fenced=(), adding=(), removing=()):
-        image = cluster(brokers, fenced=fenced)
+    def make(
+        *partitions, brokers=4, isr=None, unclean=False, fenced=(), adding=(), removing=(), machines=None
+    ):
+        image = cluster(brokers, fenced=fenced, machines=machines)
         id_text = uuid_text(TOPIC_ID)
         records = [TopicCreated("t", id_text)]
         for index, replicas in enumerate(partitions):

@@ -202,6 +202,24 @@ def test_records_do_not_wait_behind_a_thousand_new_logs() -> None:
     run(main())
 
 
+def test_logs_that_need_no_sync_do_not_hold_up_those_behind_them() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        disk = MemoryDisk()
+        for number in range(QUIET_SYNCS_MAX + 1):
+            quiet = partition(disk, flusher, number)
+            flush = quiet.log.begin_flush()
+            assert flush is not None
+            flush.run()
+            quiet.log.finish_flush(flush)
+            flusher.request(quiet)
+        await asyncio.wait_for(flusher.drain(), 1.0)
+        assert not threads.jobs
+
+    run(main())
+
+
 def test_a_sync_without_a_descriptor_is_tried_again_unless_the_partition_is_gone() -> None:
     async def main() -> None:
         threads, disk = Threads(), MemoryDisk()

@@ -120,6 +120,29 @@ def test_a_change_waits_while_epochs_begin_in_threads() -> None:
     run(life())
 
 
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [
+        (image(2, 2, replicas=(2, 3)), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ClusterImage(), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_a_partition_that_is_gone_leads_no_more(now: ClusterImage, code: ErrorCode) -> None:
+    """Share partitions hold on to it, and ask it whether they may go on."""
+
+    async def life() -> None:
+        host = Host(MemoryDisk())
+        await host.start(image(1, 1))
+        partition = host.hosted.find("t", 0)
+        await host.hear(now)
+        assert not partition.is_leader
+        with pytest.raises(KafkaError) as refused:
+            host.hosted.find("t", 0)
+        assert refused.value.code is code
+
+    run(life())
+
+
 def test_a_topic_of_the_same_name_begins_empty() -> None:
     async def life() -> None:
         host = Host(MemoryDisk())

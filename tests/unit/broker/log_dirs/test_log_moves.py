@@ -16,6 +16,7 @@ from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.quota import UNLIMITED
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.journal.block import JournalEntry
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
@@ -36,7 +37,9 @@ class TwoLogDirs:
         self.disk = MemoryDisk()
         for path in ("/one", "/two"):
             self.disk.make_dirs(path)
-        self.log_dirs = LogDirs.open(self.disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice())
+        self.log_dirs = LogDirs.open(
+            self.disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice(), journal_bytes=1 << 15
+        )
         log = self.log_dirs.first.open_log("orders", TOPIC_ID, 0, LogConfig(), now_ms=NOW_MS)
         self.partition = Partition(
             "orders",
@@ -129,3 +132,37 @@ def test_a_limit_on_bytes_a_second_slows_a_move_down(monkeypatch: pytest.MonkeyP
         assert 10 < await seconds(2000) < 60, "two kilobytes a second, ten seconds of them at once"
 
     run(both())
+
+
+def test_a_log_that_cannot_be_replaced_needs_no_journal(caplog: pytest.LogCaptureFixture) -> None:
+    """The next start takes the old directory, and by then the journal may have used the place for others."""
+
+    async def life() -> None:
+        two = TwoLogDirs()
+        old = two.partition.log
+        two.log_dirs.put_in_service("orders", old)
+        journal = old.journal
+        assert journal is not None
+        journal.created(journal.create()())
+        write(old, 0, b"a")
+        flush = old.begin_flush()
+        assert flush is not None
+        flush.run()
+        old.finish_flush(flush)
+        write(old, 0, b"b")
+        journaled = old.begin_journaling(1 << 20)
+        assert journaled is not None
+        shared = journal.begin([JournalEntry(old.name, TOPIC_ID, *journaled.start, journaled.data)])
+        assert shared is not None
+        shared.run()
+        journal.finish(shared)
+        old.finish_journaling(journaled)
+        assert (old.synced_end, old.recovery_point) == (2, 1)
+        two.disk.fail("rename", "/one/orders-0")
+        two.moves.begin("orders", 0, "/two")
+        while old.offline is None:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+        assert "could not be put in place" in caplog.text
+        assert old.recovery_point == 2
+
+    run(life())

@@ -14,7 +14,9 @@ from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_reopening import LogReopening
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
+from tidelog.storage.journal.block import JournalEntry
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
+from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 
 TOPIC = TopicImage("t", bytes([1] * 16), (PartitionImage(0, (1, 2), (1,), 1),))
@@ -58,6 +60,53 @@ def test_a_log_that_is_found_damaged_does_not_lead(
         assert partition.is_leader != is_damaged
         assert hosted.damaged() == ({(TOPIC.id, 0)} if is_damaged else set())
         assert ("LOST" in caplog.text) == is_damaged
+        log_dirs.close()
+
+    with caplog.at_level(logging.WARNING, "tidelog.broker"):
+        run(life())
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_what_the_journal_alone_has_is_not_given_up(is_lost: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A follower reported it as synced, or a request was answered: a start must bring it back."""
+
+    async def life() -> None:
+        disk = MemoryDisk()
+        disk.make_dirs("/data")
+        log_dirs = LogDirs.open(
+            disk, ["/data"], cluster_id=None, node_id=1, random=Dice(), journal_bytes=1 << 15
+        )
+        hosted = HostedPartitions(1, log_dirs, Flusher(at_once), LoopClock(), at_once)
+        await hosted.open_all(IMAGE, BrokerConfig())
+        await hosted.take_roles()
+        partition = hosted.find("t", 0)
+        stopped, journal = partition.log, log_dirs.first.journal
+        assert journal is not None
+        journal.created(journal.create()())
+        for number in range(3):
+            batch = memoryview(write_batch([Record(0, 0, None, b"x")]))
+            stopped.append(batch, check_batches(batch), leader_epoch=0, now_ms=0)
+            if number == 1:
+                flush = stopped.begin_flush()
+                assert flush is not None
+                flush.run()
+                stopped.finish_flush(flush)
+        journaled = stopped.begin_journaling(1 << 20)
+        assert journaled is not None
+        shared = journal.begin([JournalEntry(stopped.name, TOPIC.id, *journaled.start, journaled.data)])
+        assert shared is not None
+        shared.run()
+        journal.finish(shared)
+        stopped.finish_journaling(journaled)
+        assert (stopped.recovery_point, stopped.synced_end) == (2, 3)
+        partition.apply(PartitionImage(0, (1, 2), (1, 2), 2, 1), 0.0)  # it follows
+        stopped.health.offline = OSError(errno.ENOSPC, "full")
+        if is_lost:
+            disk.open(LOG).truncate(disk.size(LOG) - 20)
+        await LogReopening(disk, hosted, LoopClock(), at_once).run_once()
+        assert (partition.log is stopped) == is_lost
+        assert journal.mentions("t-0") == is_lost
+        assert ("stays offline: its files lost a part" in caplog.text) == is_lost
         log_dirs.close()
 
     with caplog.at_level(logging.WARNING, "tidelog.broker"):

@@ -13,6 +13,7 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.security.audit.event import AuditEvent, AuditKind
 from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages import share_fetch
 from tidelog.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -133,3 +134,15 @@ def test_an_event_that_cannot_be_described_fails_no_request(caplog: pytest.LogCa
     odd = DeleteTopicsResponse(responses=[None])  # type: ignore[list-item]
     assert handled(record, ApiKey.DELETE_TOPICS, DeleteTopicsRequest(), odd) is odd
     assert "could not be recorded" in caplog.text
+
+
+def test_records_that_a_share_group_reads_are_recorded_by_topic() -> None:
+    record = Record(AuditKind.READ)
+    read = share_fetch.ShareFetchableTopicResponse(
+        topic_id=ORDERS, partitions=[share_fetch.PartitionData(), share_fetch.PartitionData(error_code=29)]
+    )
+    response = share_fetch.ShareFetchResponse(responses=[read])
+    assert (
+        handled(record, ApiKey.SHARE_FETCH, share_fetch.ShareFetchRequest(group_id="g"), response) is response
+    )
+    assert record.told == [("User:bob", "orders", "TOPIC_AUTHORIZATION_FAILED")]

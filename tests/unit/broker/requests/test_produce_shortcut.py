@@ -28,6 +28,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.security.acls.acl import WILDCARD, Acl
 from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.schema_checks import SchemaChecks, SubjectStrategy
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
@@ -88,6 +89,8 @@ class Broker:
             audit=None,
             denials={},
             count_error=self.count_error,
+            written_by_brokers=frozenset({"__consumer_offsets"}),
+            registry=None,
         )
         self.errors: list[int] = []
         self.shortcut = CountedShortcut(services)
@@ -268,6 +271,10 @@ def test_tags_in_place_of_an_empty_section_do_not_hide_behind_records(place: int
     assert (broker.short, broker.logs[0].end) == (0, 3)
 
 
+def _plain_partition() -> Any:
+    return SimpleNamespace(log=SimpleNamespace(config=LogConfig()))
+
+
 def test_a_request_with_a_transactional_id_is_not_remembered() -> None:
     topic = TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=batch())])
     for transactional_id in ("billing-1", None):
@@ -275,7 +282,10 @@ def test_a_request_with_a_transactional_id_is_not_remembered() -> None:
         parts = write_request(ApiKey.PRODUCE, 12, 7, "app", request)
         connection: Any = SimpleNamespace(fast_path=None)
         context: Any = SimpleNamespace(version=12, client_id="app", connection=connection)
-        services: Any = SimpleNamespace(authorizer=None)
+        partitions = SimpleNamespace(find=lambda *_: _plain_partition())
+        services: Any = SimpleNamespace(
+            authorizer=None, written_by_brokers=frozenset(), partitions=partitions
+        )
         ProduceShortcut(services).learn(memoryview(b"".join(parts)[4:]), context, request)
         assert (connection.fast_path is None) is (transactional_id is not None)
 
@@ -433,3 +443,16 @@ def test_what_is_remembered_of_many_principals_is_bounded() -> None:
     for writer in writers:
         broker.send(frame(batch(b"", count=1)), client_of(writer))
     assert broker.shortcut.remembered <= FRONTS_MAX
+
+
+def test_a_topic_whose_schemas_are_checked_takes_the_long_way() -> None:
+    broker, connection = Broker(), client()
+    broker.send(frame(batch()), connection)
+    broker.send(frame(batch()), connection)
+    assert (broker.short, broker.shortcut.remembered) == (1, 1)
+    broker.logs[0].config = LogConfig(schema_checks=SchemaChecks(None, SubjectStrategy.TOPIC))
+    for _ in range(2):
+        _, answer = read_response(ApiKey.PRODUCE, 12, broker.send(frame(batch()), connection)[4:])
+        assert answer.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_RECORD
+    assert broker.short == 1
+    assert broker.logs[0].end == 6, "nothing of it was appended"

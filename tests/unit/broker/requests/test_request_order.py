@@ -15,7 +15,9 @@ def test_what_may_be_under_way_together(key: ApiKey) -> None:
     assert may_overlap(head(key, 0))
 
 
-@pytest.mark.parametrize("key", [ApiKey.LIST_OFFSETS, ApiKey.DELETE_RECORDS, ApiKey.CREATE_TOPICS, 257, -1])
+@pytest.mark.parametrize(
+    "key", [ApiKey.LIST_OFFSETS, ApiKey.DELETE_RECORDS, ApiKey.CREATE_TOPICS, ApiKey.SHARE_FETCH, 257, -1]
+)
 def test_everything_else_stands_alone(key: int) -> None:
     assert not may_overlap(head(key, 0))
 

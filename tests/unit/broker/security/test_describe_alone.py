@@ -17,14 +17,14 @@ CONTENTS = b"what only readers may know"
 
 def test_a_user_with_describe_alone_learns_no_contents_and_changes_nothing() -> None:
     async def life(cluster: AuthorizedCluster) -> None:
-        await cluster.create_topic(TOPIC)
+        topic_id = await cluster.create_topic(TOPIC)
         await cluster.ask(ADMIN, ApiKey.PRODUCE, produce(CONTENTS), BY_NAME)
         for kind, operations in OPERATIONS_ON.items():
             if Operation.DESCRIBE in operations:
                 name = CLUSTER_NAME if kind is ResourceType.CLUSTER else WILDCARD
                 await cluster.allow(LOOKER, Operation.DESCRIBE, kind, name)
         before = state(cluster)
-        for sample in SAMPLES:
+        for sample in (one.for_topic(topic_id) for one in SAMPLES):
             connection = cluster.connection(LOOKER, sample.listener)
             try:
                 answer = await cluster.ask(connection, sample.key, sample.request, sample.version)

@@ -10,6 +10,7 @@ from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.security.principal import BROKER_ITSELF
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import write_request
+from tidelog.wire.message import Message
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.forward import ForwardRequest
@@ -92,6 +93,33 @@ def test_requests_of_brokers_are_not_taken_on_a_listener_of_clients(sample: Samp
             await cluster.ask(BROKER, sample.key, sample.request, sample.version)
 
     with_cluster(life)
+
+
+@pytest.mark.parametrize("sample", between_brokers.STATE_SAMPLES, ids=str)
+def test_the_state_of_share_groups_is_refused_on_a_listener_of_clients(sample: Sample) -> None:
+    """Not even a broker's principal reads or changes it there, with an authorizer or without."""
+
+    async def life(cluster: AuthorizedCluster) -> None:
+        sent = await cluster.ask(BROKER, sample.key, sample.request, sample.version)
+        assert codes_of(sent) == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+        cluster.services().authorizer = None
+        sent = await cluster.ask(ALICE, sample.key, sample.request, sample.version)
+        assert codes_of(sent) == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+        assert "__share_group_state" not in cluster.services().metadata.image.topics
+
+    with_cluster(life)
+
+
+def codes_of(answer: Message) -> set[int]:
+    """The error codes of the innermost messages."""
+    inner = [
+        each
+        for name in answer.__struct_fields__
+        if isinstance(value := getattr(answer, name), list)
+        for each in value
+        if isinstance(each, Message)
+    ]
+    return set().union(*map(codes_of, inner)) if inner else {answer.error_code}  # type: ignore[attr-defined]
 
 
 def test_a_broker_creates_internal_topics_on_its_own_account() -> None:

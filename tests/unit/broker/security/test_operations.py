@@ -12,7 +12,7 @@ from tests.rigs.sample_requests.all_samples import SAMPLES
 from tests.rigs.sample_requests.sample import TOPIC, Sample
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
-from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
+from tidelog.broker.requests.forwarding import BETWEEN_BROKERS, SHARE_STATE
 from tidelog.broker.security.operations import OPERATIONS, REFUSED_WITH, Effect
 from tidelog.security.acls.acl import WILDCARD
 from tidelog.wire.apis import ApiKey
@@ -42,7 +42,7 @@ def test_requests_between_brokers_ask_for_cluster_action() -> None:
     asking = {
         key for key, asked in OPERATIONS.items() if [q.operation.name for q in asked] == ["CLUSTER_ACTION"]
     }
-    assert asking == BETWEEN_BROKERS
+    assert asking == BETWEEN_BROKERS | SHARE_STATE
 
 
 def test_the_page_shows_the_table() -> None:
@@ -54,9 +54,9 @@ def test_a_handler_asks_what_the_table_says(key: ApiKey) -> None:
     asked: set[tuple[Any, Any]] = set()
 
     async def life(cluster: AuthorizedCluster) -> None:
-        await cluster.create_topic(TOPIC)
+        topic_id = await cluster.create_topic(TOPIC)
         for sample in samples_by_key()[key]:
-            asked.update(await walk(cluster, sample))
+            asked.update(await walk(cluster, sample.for_topic(topic_id)))
             await cluster.revoke(WALKER)
 
     with_cluster(life, **SETTINGS)
@@ -124,7 +124,7 @@ def error_codes(message: Any) -> Iterator[int]:
     elif isinstance(message, Message):
         for field in message.__struct_fields__:
             value = getattr(message, field)
-            if field in ("error_code", "partition_error_code"):
+            if field in ("error_code", "partition_error_code", "acknowledge_error_code"):
                 yield value
             else:
                 yield from error_codes(value)

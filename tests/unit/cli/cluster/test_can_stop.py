@@ -1,10 +1,11 @@
 """What `tidelog cluster can-stop` says, and how long it waits."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from tidelog.cli.cluster.can_stop import StopCheck, show_check, wait_for_stop
+from tidelog.cli.cluster.can_stop import StopCheck, show_check, together, wait_for_stop
 from tidelog.cli.exits import CliError, Exit
 from tidelog.metadata.brokers.stopping import StopObstacle, StopRule
 
@@ -75,3 +76,15 @@ def test_it_names_the_voters_that_are_missing() -> None:
         "or behind."
     ]
     assert check.as_json()["can_stop"] is False
+
+
+def test_the_brokers_of_a_machine_stop_together(capsys: pytest.CaptureFixture[str]) -> None:
+    other = replace(SHRUNK, broker=1002)
+    check = together(FREE, [other])
+    assert (check.broker, check.neighbours, check.obstacles, check.total) == (2, (1002,), SHRUNK.obstacles, 1)
+    show_check(check)
+    assert capsys.readouterr().out.startswith(
+        "Broker 2 with 1002 of the same machine must not be stopped now."
+    )
+    assert together(SHRUNK, [other]).total == 1
+    assert together(FREE, []) == FREE

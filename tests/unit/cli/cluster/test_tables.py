@@ -71,3 +71,20 @@ def test_without_a_controller_no_broker_is_called_alive(capsys: pytest.CaptureFi
     assert "2 registered; which of them are alive is unknown without a controller" in shown
     show_status(Report(view, QUORUM, []))
     assert "2 of 2 alive" in capsys.readouterr().out
+
+
+def test_a_machine_unfolds_into_its_brokers(capsys: pytest.CaptureFixture[str]) -> None:
+    brokers = [
+        Broker(1, "a", 1, machine="m1"),
+        Broker(1001, "a", 2, machine="m1", fenced=True),
+        Broker(2, "b", 1),
+    ]
+    view = ClusterView("c", 1, {broker.id: broker for broker in brokers}, {})
+    show_brokers(broker_rows(view, QUORUM, {}))
+    assert "Machine" in capsys.readouterr().out
+    report = Report(view, QUORUM, [])
+    show_status(report)
+    assert "m1: 1 and 1001, 1001 fenced" in capsys.readouterr().out
+    assert report.as_json()["machines"] == {"m1": [1, 1001]}
+    assert (view.neighbours(1), view.neighbours(2)) == ([1001], [])
+    assert view.neighbours(77) == [], "it may have another listener alone"

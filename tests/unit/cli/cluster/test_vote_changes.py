@@ -21,14 +21,27 @@ def test_an_odd_number_is_fine() -> None:
 
 
 def heirs(
-    voters: str, observers: str, leaving: set[int], *, racks: dict[int, str] | None = None, dead: str = ""
+    voters: str,
+    observers: str,
+    leaving: set[int],
+    *,
+    racks: dict[int, str] | None = None,
+    dead: str = "",
+    machines: dict[int, str] | None = None,
 ) -> dict[int, int | None]:
     """Numbers of brokers are the digits of texts."""
     members = [
         Member(int(id), id in voters, ZERO_UUID, 7, None, None, ()) for id in sorted(voters + observers)
     ]
     known = [
-        Broker(member.id, "h", 1, (racks or {}).get(member.id), fenced=str(member.id) in dead)
+        Broker(
+            member.id,
+            "h",
+            1,
+            (racks or {}).get(member.id),
+            fenced=str(member.id) in dead,
+            machine=(machines or {}).get(member.id),
+        )
         for member in members
     ]
     view = ClusterView("c", 1, {broker.id: broker for broker in known}, {})
@@ -49,6 +62,13 @@ def test_a_vote_goes_to_a_broker_that_stays() -> None:
 
 def test_racks_without_a_voter_come_first() -> None:
     assert heirs("123", "456", {3}, racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}) == {3: 6}
+
+
+def test_a_machine_has_one_vote() -> None:
+    machines = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
+    assert heirs("123", "456", {3}, machines=machines) == {3: 6}
+    assert heirs("123", "456", {3, 6}, machines=machines) == {3: None}
+    assert heirs("123", "456789", {2, 3}, machines=machines | {7: "d", 8: "d"}) == {2: 5, 3: 6}
 
 
 def test_without_observers_votes_are_given_up() -> None:

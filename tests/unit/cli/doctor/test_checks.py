@@ -17,12 +17,16 @@ from tidelog.cli.doctor.checks.disks import check_disks
 from tidelog.cli.doctor.checks.facts import BrokerState, Damaged, DoctorFacts
 from tidelog.cli.doctor.checks.groups import check_groups
 from tidelog.cli.doctor.checks.partitions import check_leaders, check_partitions
+from tidelog.cli.doctor.checks.queues import check_queues
 from tidelog.cli.doctor.checks.quorum import check_quorum
+from tidelog.cli.doctor.checks.registry import check_registry
 from tidelog.cli.doctor.checks.settings import check_broker_settings, check_topic_settings
 from tidelog.cli.doctor.checks.transactions import check_transactions
 from tidelog.cli.doctor.command import CHECKS, EXIT_CODES, findings
 from tidelog.cli.findings import CheckFinding, Severity, worst
 from tidelog.cli.group.lag import GroupInfo, GroupStanding, PartitionLag
+from tidelog.cli.queue.standing import Member as QueueMember
+from tidelog.cli.queue.standing import Queue, QueuePartition
 from tidelog.cli.transactions.producer_states import ProducerState
 from tidelog.cli.transactions.suspects import Suspect, Why
 from tidelog.clients.records import TopicPartition
@@ -91,7 +95,7 @@ def test_the_exit_code_is_that_of_the_worst_finding() -> None:
 
 
 def test_every_check_is_in_the_list() -> None:
-    assert len(CHECKS) == 12
+    assert len(CHECKS) == 14
 
 
 @pytest.mark.parametrize(
@@ -217,6 +221,20 @@ def test_groups() -> None:
     assert found(check_groups, stuck) == [("group-rebalancing", Severity.MEDIUM)]
 
 
+def test_queues() -> None:
+    place = TopicPartition("jobs", 0)
+    worker = QueueMember("m", "c", "h", (place,))
+    deep = QueuePartition(place, depth=9, dying=3)
+    busy = Queue("q", "Stable", 1, (worker,), (deep,))
+    assert found(check_queues, replace(facts(), queues=[busy, Queue("done", "Empty", 1)])) == []
+    empty = replace(facts(), queues=[replace(busy, members=())])
+    assert found(check_queues, empty) == [("queue-without-members", Severity.LOW)]
+    held_up = replace(deep, problem="the topic 'dlq.q' does not exist")
+    [finding] = check_queues(replace(facts(), queues=[replace(busy, partitions=(held_up,))]))
+    assert (finding.code, finding.severity) == ("dead-letters-held-up", Severity.MEDIUM)
+    assert "3 of its dead letters cannot be written: the topic 'dlq.q' does not exist" in str(finding)
+
+
 def test_transactions() -> None:
     state = ProducerState(TopicPartition("t", 0), 7, 0, 3, 100, None, 5)
     seen = replace(facts(), hanging=[Suspect(state, Why.UNKNOWN, None)])
@@ -249,3 +267,29 @@ def test_settings_of_brokers() -> None:
     assert found(check_broker_settings, several) == [("one-replica-by-default", Severity.LOW)]
     alone = replace(facts(brokers=1), broker_settings={1: {"durability": "os"}})
     assert found(check_broker_settings, alone) == [("acknowledged-before-sync", Severity.MEDIUM)]
+
+
+def registry(ports: Mapping[int, str], partitions: int = 1, policy: str = "compact") -> DoctorFacts:
+    places = [Partition(TopicPartition("_schemas", at), 1, (1,), (1,), ()) for at in range(partitions)]
+    return replace(
+        facts(places),
+        broker_settings={broker: {"schema.registry.port": port} for broker, port in ports.items()},
+        topic_settings={"_schemas": {"cleanup.policy": policy}},
+    )
+
+
+def test_the_schema_registry_is_at_every_broker_or_at_none() -> None:
+    assert found(check_registry, registry({1: "8081", 2: "8081", 3: "8081"})) == []
+    mixed = list(check_registry(registry({1: "8081", 2: "0", 3: "-1"})))
+    assert [(one.code, one.where) for one in mixed] == [("registry-not-everywhere", "broker 2")]
+    # Without the registry its topic is like any other.
+    assert found(check_registry, registry({1: "0", 2: "0"}, partitions=3, policy="delete")) == []
+
+
+def test_the_topic_of_the_schema_registry_has_one_partition_and_keeps_its_records() -> None:
+    assert found(check_registry, registry({1: "8081"}, partitions=2)) == [
+        ("registry-topic-partitions", Severity.SERIOUS)
+    ]
+    assert found(check_registry, registry({1: "8081"}, policy="compact,delete")) == [
+        ("registry-topic-expires", Severity.SERIOUS)
+    ]

@@ -10,7 +10,7 @@ import pytest
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, refuse_taken_ports, stop_order, voter_ids
 from tidelog.cli.fleet.record import Recorded
-from tidelog.cli.up.ports import FIRST_METRICS_PORT, metrics_ports
+from tidelog.cli.up.ports import FIRST_PORTS, METRICS, http_ports
 from tidelog.cli.up.settings import given_config
 
 RECORDED = Recorded("theirs", [9092, 9093, 9094], [1, 2, 3])
@@ -29,7 +29,11 @@ def planned(
     port: int | None = None,
     **flags: str,
 ) -> FleetPlan:
-    given = {"metrics_port": "9404", **flags}  # given, or the plan would depend on what listens here
+    given = {
+        "metrics_port": "9404",
+        "schema_registry_port": "8081",
+        **flags,
+    }  # given, or the plan would depend on what listens here
     return plan_fleet(
         recorded, brokers, data, port, None, {name.replace("_", "."): text for name, text in given.items()}
     )
@@ -48,6 +52,7 @@ def test_a_new_cluster() -> None:
         "advertised.listeners": "PLAINTEXT://localhost:9093",
         "log.dirs": "/nowhere/node-2",
         "metrics.port": "9405",
+        "schema.registry.port": "8082",
         "default.replication.factor": "3",
         "min.insync.replicas": "2",
     }
@@ -167,9 +172,19 @@ def test_each_broker_has_a_port_for_metrics(given: str, ports: list[int]) -> Non
     assert plan.metrics_urls == [f"http://localhost:{port}/metrics" for port in ports if port > 0]
 
 
+def test_each_broker_has_a_port_for_the_schema_registry() -> None:
+    plan = planned(schema_registry_port="8100")
+    assert [member.registry_port for member in plan.members] == [8100, 8101, 8102]
+    assert plan.registry_urls == [f"http://localhost:{port}" for port in (8100, 8101, 8102)]
+    assert planned(schema_registry_port="0").registry_urls == []
+    assert planned(schema_registry_security_protocol="SSL", ssl_keystore_location="k").registry_urls[0] == (
+        "https://localhost:8081"
+    )
+
+
 def test_without_the_setting_metrics_are_at_the_next_free_ports() -> None:
     with socket.create_server(("localhost", 0)) as taken:
-        ports = metrics_ports(given_config(None, {}), 3, any_free=False)
+        ports = http_ports(given_config(None, {}), METRICS, 3, any_free=False)
         assert taken.getsockname()[1] not in ports
-    assert all(port >= FIRST_METRICS_PORT for port in ports)
+    assert all(port >= FIRST_PORTS[METRICS] for port in ports)
     assert len(set(ports)) == 3

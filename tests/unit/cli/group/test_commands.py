@@ -16,7 +16,7 @@ RESET = ["group", "reset-offsets", "g"]
     [
         ["group", "describe"],
         ["group", "list", "--state", "sleepy"],
-        ["group", "list", "--type", "share"],
+        ["group", "list", "--type", "queue"],
         ["group", "lag", "g", "--by", "colour"],
         ["group", "lag", "--watch", "--interval", "0"],
         ["group", "delete"],

@@ -23,7 +23,7 @@ def test_export_writes_rules_dashboards_and_runbooks(
         page = tmp_path / "new" / "prometheus" / rule["annotations"]["runbook_url"]
         assert page.resolve().is_file(), "a link leads to the page beside the rules"
     boards = sorted((tmp_path / "new" / "grafana").iterdir())
-    assert [path.stem for path in boards] == ["broker", "cluster", "groups", "pipelines", "topics"]
+    assert [path.stem for path in boards] == ["broker", "cluster", "groups", "pipelines", "queues", "topics"]
     assert all(json.loads(path.read_text())["panels"] for path in boards)
 
 

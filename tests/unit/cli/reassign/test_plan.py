@@ -73,3 +73,11 @@ def test_only_brokers_that_live_may_take_replicas() -> None:
     with pytest.raises(CliError, match="no broker 4 in this cluster; it has 1, 2 and 3") as caught:
         allowed_brokers(view, [4])
     assert caught.value.code is Exit.NOT_FOUND
+
+
+def test_a_machine_holds_one_replica_of_a_partition() -> None:
+    cores = [Broker(id, "h", id, machine=machine) for id, machine in ((1, "a"), (2, "a"), (3, "b"), (4, "b"))]
+    plan = fitted({at(0): (1,), at(1): (3,)}, cores, 2, {})
+    assert all(len({id > 2 for id in replicas}) == 2 for replicas in plan.values())
+    with pytest.raises(CliError, match="cannot have 3 replicas on 2 machines with the brokers 1, 2, 3 and 4"):
+        fitted({at(0): (1,)}, cores, 3, {})

@@ -13,7 +13,7 @@ from tidelog.cli.main import run
         (["--on-error", "keep"], "there is no --schema"),
         (["--on-error", "dead-letter"], "needs --dead-letter TOPIC"),
         (["--dead-letter", "bad", "--on-error", "keep"], "does not go with --on-error keep"),
-        (["--decode", "avro"], "--decode avro needs a --schema"),
+        (["--schema", "a.avsc", "--registry", "http://r"], "--registry does not go with --schema"),
         (["--schema", "missing.avsc"], "Cannot read missing.avsc"),
         (["--schema", "x.desc", "--decode", "protobuf"], "the message's name"),
         (["--start", "yesterday"], "is not 'earliest', 'latest' or a time"),

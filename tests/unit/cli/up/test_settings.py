@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.base.errors import StorageError
+from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.up.banner import banner
 from tidelog.cli.up.failures import start_failure
@@ -118,3 +119,15 @@ def test_a_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monkey
     shown = start_failure(StorageError("no"), config)
     assert "may not write" in (shown.cause or "")
     assert "--data DIR" in (shown.attempt or "")
+
+
+@pytest.mark.parametrize("setting", ["metrics.port", "schema.registry.port"])
+def test_a_taken_port_for_http_is_named_by_its_setting(setting: str) -> None:
+    config = broker_config(None, "/data", None, {setting: "8100"})
+    error = ListenError(
+        "cannot listen on HTTP://localhost:8100: it is in use", Listener("HTTP", "localhost", 8100)
+    )
+    error.__cause__ = OSError(errno.EADDRINUSE, "in use")
+    told = start_failure(error, config)
+    assert "HTTP://localhost:8100" in told.message
+    assert f"--set {setting}=8101" in str(told.attempt)

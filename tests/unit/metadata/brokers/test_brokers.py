@@ -12,8 +12,8 @@ from tidelog.metadata.brokers.brokers import (
 )
 from tidelog.metadata.brokers.registration_rules import Ended
 from tidelog.metadata.image.entities import NO_LEADER
-from tidelog.metadata.image.image import ClusterImage, advance
-from tidelog.metadata.image.records import BrokerChanged, BrokerUnregistered, Endpoint
+from tidelog.metadata.image.image import MACHINE_VERSION, ClusterImage, advance
+from tidelog.metadata.image.records import BrokerChanged, BrokerUnregistered, Endpoint, FeatureChanged
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration, decide_alter_partition
 
 HERE = Endpoint("PLAINTEXT", "localhost", 9092)
@@ -52,6 +52,19 @@ class TestRegistration:
         broker = apply(cluster(), decision).brokers[1]
         assert (broker.epoch, broker.endpoints, broker.rack) == (8, {"PLAINTEXT": moved}, "r")
         assert decision.results == [8]
+
+    def test_a_machine_is_registered_once_every_broker_can_read_it(self, cluster, apply):
+        before = apply(cluster(), register(cluster(), epoch=8, machine="m"))
+        assert before.brokers[1].machine is None
+        image = before.apply(FeatureChanged(MACHINE_VERSION, 1))
+        after = apply(image, register(image, epoch=9, incarnation=b"o" * 16, machine="m"))
+        assert (after.brokers[1].machine, after.brokers[1].machine_key) == ("m", "m")
+        assert before.brokers[1].machine_key == 1
+
+    @pytest.mark.parametrize("machine", ["", "m" * 256])
+    def test_a_machine_has_a_name_of_some_length(self, cluster, machine):
+        with pytest.raises(KafkaError, match="characters, not 1 to 255"):
+            register(cluster(), machine=machine)
 
     def test_the_same_process_keeps_its_epoch(self, cluster, apply):
         image = apply(cluster(), register(cluster(), epoch=8))

@@ -17,6 +17,7 @@ from tidelog.metadata.image.image import (
     CLIENT_METRICS_VERSION,
     ELR_VERSION,
     SECURITY_VERSION,
+    SHARE_VERSION,
     ClusterImage,
     advance,
 )
@@ -32,13 +33,24 @@ from tidelog.metadata.image.security_records import RoleChanged
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
-def test_a_release_is_raised_without_what_is_not_here(cluster, apply):
+def test_a_release_does_not_lower_what_is_higher_already(cluster, apply):
     image = apply(cluster(), decide_default_features(cluster()))
-    release = [FeatureUpdate(METADATA_VERSION, 30), FeatureUpdate("share.version", 1)]
-    [raised] = decide_update_features(image, release).results
-    assert raised.ok
+    release = [FeatureUpdate(METADATA_VERSION, 30), FeatureUpdate(SHARE_VERSION, 1)]
+    decision = decide_update_features(image, release)
+    assert decision.results[0].ok
+    assert not decision.records
     [alone] = decide_update_features(image, release[1:]).results
     assert not alone.ok
+
+
+def test_share_groups_come_in_two_steps(cluster):
+    image = cluster().apply(FeatureChanged(METADATA_VERSION, 30))
+    for level in (1, 2):
+        [record] = decide_update_features(image, [FeatureUpdate(SHARE_VERSION, level)]).records
+        assert record == FeatureChanged(SHARE_VERSION, level)
+        image = image.apply(record)
+    [beyond] = decide_update_features(image, [FeatureUpdate(SHARE_VERSION, 3)]).results
+    assert "only supports versions 0-2" in beyond.message
 
 
 def test_new_cluster_uses_all_there_is(apply):

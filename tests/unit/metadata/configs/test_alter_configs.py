@@ -310,3 +310,61 @@ def test_client_metrics_subscriptions_are_bounded(image, monkeypatch):
     both = [edit(CLIENT_METRICS, name, ("metrics", ConfigOp.SET, "a")) for name in ("u", "v")]
     monkeypatch.setattr("tidelog.metadata.configs.alter_configs.SUBSCRIPTIONS_MAX", 2)
     assert [result.ok for result in change(image, *both).results] == [True, False]
+
+
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+
+
+@pytest.mark.parametrize("name", ["dlq.orders", "dlq.", ""])
+def test_a_group_may_name_a_dead_letter_topic_that_does_not_exist_yet(image, name):
+    assert after(image, change(image, edit(GROUP, "g", (DEAD_LETTERS, ConfigOp.SET, name))))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("__consumer_offsets", "cannot start with __"),
+        ("__mine", "cannot start with __"),
+        ("orders", "start with 'dlq.'"),
+        ("dlq.a/b", "Topic name is invalid"),
+        ("dlq." + 300 * "x", "Topic name is invalid"),
+    ],
+)
+def test_names_that_no_dead_letter_topic_may_have(image, name, why):
+    decision = change(image, edit(GROUP, "g", (DEAD_LETTERS, ConfigOp.SET, name)))
+    [result] = decision.results
+    assert result.error is ErrorCode.INVALID_CONFIG
+    assert why in result.message
+    assert decision.records == []
+
+
+def test_the_prefix_of_dead_letter_topics_is_a_setting(image):
+    config = BrokerConfig({"errors.deadletterqueue.topic.name.prefix": ""})
+    assert change(image, edit(GROUP, "g", (DEAD_LETTERS, ConfigOp.SET, "a")), config=config).results[0].ok
+
+
+def test_a_stored_name_that_a_new_prefix_forbids_does_not_block_other_changes(image):
+    config = BrokerConfig({"errors.deadletterqueue.topic.name.prefix": ""})
+    image = after(image, change(image, edit(GROUP, "g", (DEAD_LETTERS, ConfigOp.SET, "a")), config=config))
+    other = edit(GROUP, "g", ("share.isolation.level", ConfigOp.SET, "read_committed"))
+    assert change(image, other).results[0].ok
+
+
+def test_an_internal_topic_takes_no_dead_letters(cluster, new_id):
+    enable = "errors.deadletterqueue.group.enable"
+    made = cluster()
+    wanted = [NewTopic("__consumer_offsets"), NewTopic("dlq.a", configs=[(enable, "true")])]
+    made = advance(
+        made, decide_create_topics(made, wanted, defaults=TopicDefaults(), new_id=new_id).records
+    ).after
+    decision = change(made, edit(TOPIC, "__consumer_offsets", (enable, ConfigOp.SET, "true")))
+    assert decision.results[0].error is ErrorCode.INVALID_CONFIG
+    assert "internal topic" in decision.results[0].message
+    assert change(made, edit(TOPIC, "__consumer_offsets", (enable, ConfigOp.SET, "false"))).results[0].ok
+    assert change(made, edit(TOPIC, "dlq.a", (enable, ConfigOp.SET, "true"))).results[0].ok
+
+
+def test_an_internal_topic_cannot_be_created_for_dead_letters(cluster, new_id):
+    wanted = [NewTopic("__mine", configs=[("errors.deadletterqueue.group.enable", "true")])]
+    decision = decide_create_topics(cluster(), wanted, defaults=TopicDefaults(), new_id=new_id)
+    assert decision.results[0].error is ErrorCode.INVALID_CONFIG

@@ -23,6 +23,7 @@ FULL = advance(
     [
         ClusterCreated("c"),
         BrokerRegistered(1, 4, ID, (Endpoint("A", "h", 1), Endpoint("B", "h", 2, "SSL")), "rack", (ID, ID)),
+        BrokerRegistered(2, 5, ID, (Endpoint("A", "h", 3),), machine="m"),
         BrokerChanged(1, 4, fenced=True, shutting_down=True),
         ConfigChanged(ResourceKind.BROKER, "", "log.retention.ms", "7"),
         ConfigChanged(ResourceKind.CLIENT_METRICS, "s", "metrics", "*"),

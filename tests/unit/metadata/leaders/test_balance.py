@@ -84,3 +84,32 @@ def test_plan_is_the_same_whatever_the_order_of_its_input():
     before = placed(*[(1, 2, 3)] * 7, topic="a") + placed(*[(2, 3, 4)] * 5, topic="b")
     brokers = usable_brokers(1, 2, 3, 4, 5)
     assert plan_rebalance(brokers, before) == plan_rebalance(brokers[::-1], before[::-1])
+
+
+def test_new_cores_of_a_machine_get_their_share():
+    cores = [UsableBroker(id, None, "ab"[id % 2]) for id in (0, 1, 2, 3)]
+    before = placed(*[(0, 1), (1, 0)] * 6)
+    moves = plan_rebalance(cores, before)
+    after = {move.partition: move.after for move in moves}
+    lists = [after.get(one.partition, one.replicas) for one in before]
+    assert all(first % 2 != second % 2 for first, second in lists)
+    assert Counter(broker for replicas in lists for broker in replicas) == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert Counter(replicas[0] for replicas in lists) == {0: 3, 1: 3, 2: 3, 3: 3}
+
+
+def test_replicas_that_share_a_machine_are_parted():
+    brokers = [UsableBroker(1, None, "a"), UsableBroker(2, None, "a"), UsableBroker(3)]
+    [move] = plan_rebalance(brokers, placed((1, 2)))
+    assert 3 in move.after
+
+
+def test_a_drain_that_would_leave_too_few_machines_is_refused():
+    brokers = [UsableBroker(1, None, "a"), UsableBroker(2, None, "a"), UsableBroker(3)]
+    with pytest.raises(PlanError, match="only 1 machine would be left to hold them; add a machine first"):
+        plan_drain(brokers, placed((1, 3)), [3])
+
+
+def test_a_core_drains_to_another_of_its_machine():
+    brokers = [UsableBroker(1, None, "a"), UsableBroker(2, None, "a"), UsableBroker(3)]
+    [move] = plan_drain(brokers, placed((1, 3)), [1])
+    assert sorted(move.after) == [2, 3]

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import pytest
 
 from tidelog.base.errors import ErrorCode
@@ -166,3 +168,32 @@ def test_topic_grows_by_the_replication_factor_it_is_heading_for(with_topic, app
     image = apply(image, reassign(image, 3, 4))
     image = apply(image, decide_create_partitions(image, [TopicGrowth("t", 2)]))
     assert len(image.partition("t", 1).replicas) == 2
+
+
+class TestMachines:
+    MACHINES: ClassVar = {1: "a", 2: "a", 3: "b"}
+
+    def test_two_replicas_on_one_machine_are_refused(self, with_topic):
+        image = with_topic((1, 3), machines=self.MACHINES)
+        [result] = reassign(image, 1, 2).results
+        assert result.error == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        assert "brokers 1 and 2, which share machine a" in result.message
+
+    def test_a_replica_moves_from_core_to_core(self, with_topic, apply):
+        image = with_topic((1, 3), machines=self.MACHINES)
+        image = apply(image, reassign(image, 2, 3))
+        assert lists(image) == ((2, 3, 1), (2,), (1,))
+        image = apply(image, caught_up(image, 1, 2, 3))
+        assert lists(image) == ((2, 3), (), ())
+
+    def test_replicas_that_share_a_machine_already_may_stay(self, with_topic):
+        image = with_topic((1, 2), machines=self.MACHINES)
+        [result] = reassign(image, 2, 1).results
+        assert result.error == ErrorCode.NONE
+
+    def test_a_move_from_core_to_core_is_no_way_to_have_both(self, with_topic, apply):
+        image = with_topic((1, 3), machines=self.MACHINES)
+        image = apply(image, reassign(image, 2, 3))
+        [result] = reassign(image, 2, 1).results
+        assert result.error == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        assert reassign(image, 1, 3).results[0].ok, "back to where it was"

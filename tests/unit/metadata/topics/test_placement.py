@@ -60,3 +60,32 @@ def test_too_few_brokers(cluster):
     with pytest.raises(KafkaError, match=r"only 2 broker\(s\) are registered") as caught:
         place(cluster(2), 1, 3)
     assert caught.value.code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+THREE_MACHINES = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
+
+
+def test_replicas_never_share_a_machine_and_leaders_are_even_over_its_brokers(cluster):
+    placed = place(cluster(6, machines=THREE_MACHINES), 120, 3)
+    assert all(len({THREE_MACHINES[broker] for broker in replicas}) == 3 for replicas in placed)
+    assert set(Counter(replicas[0] for replicas in placed).values()) == {20}
+    assert set(Counter(broker for replicas in placed for broker in replicas).values()) == {60}
+
+
+def test_one_machine_spreads_leaders_and_takes_one_replica(cluster):
+    image = cluster(4, machines=dict.fromkeys(range(1, 5), "a"))
+    assert Counter(place(image, 8, 1)) == {(1,): 2, (2,): 2, (3,): 2, (4,): 2}
+    with pytest.raises(KafkaError, match=r"4 registered broker\(s\) run on only 1 machine\(s\)") as caught:
+        place(image, 1, 2)
+    assert caught.value.code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_a_second_replica_waits_for_a_dead_machine_rather_than_share_one(cluster):
+    image = cluster(4, machines={1: "a", 2: "a", 3: "b", 4: "b"}, fenced=(3, 4))
+    assert all(set(replicas) & {3, 4} and replicas[0] in (1, 2) for replicas in place(image, 12, 2))
+
+
+def test_brokers_without_a_machine_are_each_on_their_own(cluster):
+    machines = {1: "a", 2: "a"}
+    for replicas in place(cluster(4, machines=machines), 24, 3):
+        assert len({1, 2}.intersection(replicas)) == 1

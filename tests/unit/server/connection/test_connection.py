@@ -229,3 +229,14 @@ def test_one_that_gives_back_the_memory_it_waits_for_reads_on() -> None:
         room.loop.turn()
     assert wire.out == b"late" + body
     assert budget.held == 0
+
+
+@pytest.mark.parametrize("how", ["eof_received", "abort"])
+def test_state_that_ends_with_the_connection_hears_of_its_end_once(how: str) -> None:
+    room = Room()
+    connection, _ = at_rest(room)
+    ended: list[int] = []
+    connection.client.on_closed = ended.append
+    getattr(connection, how)()
+    connection.connection_lost(None)
+    assert ended == [connection.client.connection_id]

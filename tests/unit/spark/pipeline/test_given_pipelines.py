@@ -15,6 +15,6 @@ def test_it_is_right(file: Path) -> None:
     assert load_pipeline(str(file)).spec is not None
 
 
-def test_there_are_five_examples() -> None:
-    assert len(list(ROOT.glob("examples/*/events.py"))) == 5
-    assert len(FILES) == 5  # one example is in Python
+def test_there_are_six_examples() -> None:
+    assert len(list(ROOT.glob("examples/*/events.py"))) == 6
+    assert len(FILES) == 6  # one example is in Python

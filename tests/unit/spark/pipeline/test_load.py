@@ -39,6 +39,12 @@ def changed(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+def registered(decode: str, registry: str) -> str:
+    """The same with a registry that has the schema."""
+    text = changed("    schema: id STRING, amount DOUBLE, at TIMESTAMP\n", f"    registry: {registry}\n")
+    return text.replace("    decode: json", f"    decode: {decode}")
+
+
 def test_a_right_one_is_read_with_its_defaults() -> None:
     spec = read_spec(GOOD, Path())[0]
     assert spec.name == "revenue"
@@ -125,6 +131,48 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
         (
             changed("    topic: totals\n", "    topic: totals\n    encode: avro\n"),
             "line 12, sinks[0]: Avro needs a schema: the path of an .avsc file",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    registry: http://registry:8081"),
+            "line 7, sources.orders.schema: 'schema' does not go with 'registry', which has the schema",
+        ),
+        (
+            registered("raw", "http://registry:8081"),
+            "line 6, sources.orders.registry: is for 'decode: json', 'avro' and 'protobuf', and not",
+        ),
+        (
+            registered("avro", "{url: 'http://x', password: y}"),
+            "line 6, sources.orders.registry.password: has no 'user' to go with",
+        ),
+        (
+            registered("avro", "{url: 'ftp://x'}"),
+            "line 6, sources.orders.registry: 'ftp://x' is no URL of a schema registry; write one such as",
+        ),
+        (
+            registered("avro", "{url: 'http://x', subjekt: x}"),
+            "line 6, sources.orders.registry.subjekt: there is no key 'subjekt' here; did you mean",
+        ),
+        (
+            registered("avro", "{url: 'http://r', version: 0}"),
+            "line 6, sources.orders.registry.version: versions begin with 1",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    registry: http://r:8081\n"),
+            "line 14, sinks[0].registry: is for 'encode: json', 'avro' and 'protobuf'",
+        ),
+        (
+            changed(
+                "    topic: totals\n",
+                "    topic: totals\n    encode: protobuf\n    registry: http://r:8081\n",
+            ),
+            "line 15, sinks[0].registry: Protobuf needs a 'schema' (the path of a descriptor set) and the",
+        ),
+        (
+            changed(
+                "    topic: totals\n",
+                "    topic: totals\n    encode: json\n    registry: {url: 'http://r', version: 3}\n",
+            ),
+            "line 15, sinks[0].registry.version: goes with 'register: false'",
         ),
         (
             changed("    topic: totals\n", "    topic: totals\n    schema: a.avsc\n"),

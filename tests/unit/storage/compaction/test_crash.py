@@ -4,6 +4,9 @@ import pytest
 
 from tests.rigs import log as log_rig
 from tests.rigs.log import DIRECTORY, NOW_MS, append, compact, open_log
+from tidelog.storage.journal.block import JournalEntry
+from tidelog.storage.journal.journal import Journal
+from tidelog.storage.journal.replay import replay
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
@@ -120,3 +123,32 @@ def test_a_value_is_not_given_up_for_one_that_was_never_synced():
         disk.crash()
         again = open_log(disk, CONFIG, recovery_point=log.recovery_point)
         assert log_rig.values(again) == {b"a": b"new", b"b": b"1"}
+
+
+def test_a_replay_of_the_journal_leaves_compacted_segments_alone():
+    """The journal has bytes of a segment at positions that mean something else once it is compacted."""
+    for seed in range(20):
+        disk = MemoryDisk(seed)
+        log = open_log(disk, CONFIG)
+        log_dir = log.files.parent
+        journal = Journal(disk, log_dir, 1 << 16, new_id=lambda: bytes(16), on_begin=lambda _: None)
+        journal.created(journal.create()())
+        log.journal = journal
+        append(log, [(b"a", bytes(100)), (b"b", b"1")])
+        flush = log.begin_flush()
+        flush.run()
+        log.finish_flush(flush)
+        append(log, [(b"a", b"new"), (b"c", b"2")])
+        journaled = log.begin_journaling(1 << 16)
+        write = journal.begin([JournalEntry(log.name, bytes(16), *journaled.start, journaled.data)])
+        write.run()
+        journal.finish(write)
+        log.finish_journaling(journaled)
+        log.roll(NOW_MS)
+        compact(log)
+        assert not journal.mentions(log.name)
+        disk.crash()
+        replay(disk, log_dir, bytes(16), lambda _: None)
+        again = open_log(disk, CONFIG, recovery_point=log.recovery_point)
+        assert log_rig.values(again) == {b"a": b"new", b"b": b"1", b"c": b"2"}
+        assert again.recovery.is_clean or not again.recovery.damages

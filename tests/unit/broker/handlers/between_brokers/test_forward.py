@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.base.errors import ErrorCode
+from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.broker.handlers.between_brokers.forward import handle
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.forwarded_once import ForwardedOnce
@@ -29,12 +29,19 @@ class Controller:
         self, frame: memoryview, connection: ClientConnection, tries: Tries | None
     ) -> bytes:
         self.served.append(tries)
+        if not frame:
+            raise ProtocolError("a request of 0 bytes has no header")
         return bytes(frame)
 
     async def ask(self, **given: Any) -> ForwardResponse:
         usual: dict[str, Any] = {"broker_id": 2, "incarnation": PROCESS, "term": 5, "cluster_id": "c"}
         context: Any = SimpleNamespace(services=self, allows_on_cluster=lambda _: True)
-        return await handle(context, ForwardRequest(request_data=b"asked", **(usual | given)))
+        return await handle(context, ForwardRequest(**({"request_data": b"asked"} | usual | given)))
+
+
+def test_bytes_that_are_no_request_are_refused() -> None:
+    answer = asyncio.run(Controller().ask(request_data=b""))
+    assert answer == ForwardResponse(error_code=ErrorCode.INVALID_REQUEST)
 
 
 def test_a_request_of_the_present_is_served_with_its_tries() -> None:

@@ -87,6 +87,8 @@ class Rig:
         self.as_follower: list[tuple[int, int]] = []
         self.charge: RequestCharge | None = None
         self.services = SimpleNamespace(
+            denials={},
+            audit=None,
             authorizer=None,
             config=load(flags={"replica.selector.class": selector} if selector else {}),
             partitions=SimpleNamespace(find=self._find, find_any=lambda *_: self.partition),

@@ -10,7 +10,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.forwarding import FORWARDED
-from tidelog.broker.requests.not_offered import COMES_WITH
+from tidelog.broker.requests.older_controller import COMES_WITH
 from tidelog.broker.requests.routes import Routes
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.image.entities import BrokerImage

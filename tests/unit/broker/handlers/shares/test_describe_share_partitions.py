@@ -1,0 +1,156 @@
+"""DescribeSharePartitions: records by state, members and deliveries of what is loaded on this broker."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from tests.rigs import virtual_time
+from tests.rigs.log import NOW_MS
+from tests.rigs.shares import GROUP, TOPIC, TOPIC_ID, ShareRig
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.handlers.shares.describe_share_partitions import handle
+from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import ResourceType
+from tidelog.shares.states import AckType
+from tidelog.wire.messages.describe_share_partitions import (
+    DescribedSharePartition,
+    DescribeSharePartitionsRequest,
+    DescribeSharePartitionsTopic,
+)
+
+WAIT = {"max_wait_ms": 500}
+
+
+async def described(rig: ShareRig, **asked: Any) -> list[DescribedSharePartition]:
+    context = Context(rig.services, ClientConnection("192.0.2.9", 1, "PLAINTEXT"), 0, "test")
+    answer = await handle(context, DescribeSharePartitionsRequest(**asked))
+    assert answer.error_code == 0
+    return answer.partitions
+
+
+def test_records_by_state_with_their_deliveries_and_holders() -> None:
+    async def run() -> None:
+        rig = ShareRig(settings={"share.retry.backoff.ms": "60000"})
+        rig.produce(*[b"x"] * 5)
+        rig.produce(*[b"y"] * 5)
+        anna, bert = rig.worker("anna"), rig.worker("bert")
+        await anna.take(max_records=5, share_acquire_mode=1, **WAIT)
+        await anna.done(1, 2)
+        await anna.done(0, kind=AckType.RELEASE)
+        await bert.take(max_records=2, share_acquire_mode=1, **WAIT)
+        [found] = await described(rig)
+        assert (found.group_id, found.topic_name, found.topic_id, found.partition) == (
+            *(GROUP, TOPIC, TOPIC_ID, 0),
+        )
+        assert (found.start_offset, found.end_offset, found.readable_end) == (0, 7, 10)
+        assert (found.available, found.acquired, found.delayed, found.done) == (0, 4, 1, 2)
+        assert [(one.count, one.records) for one in found.delivery_counts] == [(1, 5)]
+        now_ms = rig.clock.now_ms()
+        held = {one.member_id: (one.acquired, one.next_deadline_ms - now_ms) for one in found.members}
+        assert held.keys() == {"anna", "bert"}
+        assert [records for records, _ in held.values()] == [2, 2]
+        assert all(29_000 < left <= 30_000 for _, left in held.values())
+        assert 59_000 < found.next_due_ms - now_ms <= 60_000
+        assert found.oldest_timestamp == NOW_MS
+        assert found.dead_letter_problem is None
+
+    virtual_time.run(run())
+
+
+def test_the_oldest_record_is_the_first_that_is_not_done() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.produce(b"a")
+        worker = rig.worker()
+        await worker.take(**WAIT)
+        await worker.done(0)
+        [found] = await described(rig)
+        assert (found.start_offset, found.oldest_timestamp) == (1, -1)
+        rig.produce(b"b")
+        [found] = await described(rig)
+        assert (found.readable_end, found.oldest_timestamp) == (2, NOW_MS)
+
+    virtual_time.run(run())
+
+
+def test_a_group_and_partitions_can_be_named() -> None:
+    async def run() -> None:
+        rig = ShareRig(partitions=3)
+        await rig.worker().take(**WAIT)
+
+        async def indexes(**asked: Any) -> list[int]:
+            return [one.partition for one in await described(rig, **asked)]
+
+        def topic(name: str, *partitions: int) -> list[DescribeSharePartitionsTopic]:
+            return [DescribeSharePartitionsTopic(name=name, partitions=list(partitions))]
+
+        assert await indexes() == [0, 1, 2]
+        assert await indexes(group_id=GROUP) == [0, 1, 2]
+        assert await indexes(group_id="others") == []
+        assert await indexes(topics=topic(TOPIC)) == [0, 1, 2]
+        assert await indexes(topics=topic(TOPIC, 2, 7)) == [2]
+        assert await indexes(topics=topic("other")) == []
+        assert await indexes(topics=[]) == []
+
+    virtual_time.run(run())
+
+
+def test_what_the_parts_beside_it_know_is_in_the_answer() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.shares.dead_letter_problem = lambda led: f"no topic for {led.place.group_id}"
+        rig.shares.scheduled_due = lambda _: NOW_MS + 5
+        await rig.worker().take(**WAIT)
+        [found] = await described(rig)
+        assert found.dead_letter_problem == f"no topic for {GROUP}"
+        assert found.next_due_ms == NOW_MS + 5
+
+    virtual_time.run(run())
+
+
+def test_a_broker_without_share_partitions_has_none_to_describe() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        assert await described(rig) == []
+        rig.services.shares = None
+        assert await described(rig) == []
+        rig.metadata.image = replace(rig.metadata.image, features={})
+        answer = await handle(
+            Context(rig.services, ClientConnection("192.0.2.9", 1, "PLAINTEXT"), 0, "test"),
+            DescribeSharePartitionsRequest(),
+        )
+        assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+    virtual_time.run(run())
+
+
+class Blind:
+    """An authorizer that shows everything but resources of one type."""
+
+    def __init__(self, hidden: ResourceType) -> None:
+        self._hidden = hidden
+
+    def allows(self, _who: str, _host: str, _operation: Any, kind: ResourceType, _name: str) -> bool:
+        return kind is not self._hidden
+
+
+def test_groups_and_topics_that_the_client_may_not_see_are_left_out_or_refused_by_name() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.services.denials, rig.services.audit = {}, None
+        await rig.worker().take(**WAIT)
+        named = [DescribeSharePartitionsTopic(name=TOPIC)]
+        much = [DescribeSharePartitionsTopic(name=TOPIC, partitions=list(range(1000)))] * 2
+        rig.services.authorizer = Blind(ResourceType.TOPIC)
+        assert await described(rig) == []
+        [refused] = await described(rig, topics=named)
+        assert (refused.partition, refused.error_code) == (-1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        assert await described(rig, topics=much) == [refused], "a long name is not repeated in the answer"
+        rig.services.authorizer = Blind(ResourceType.GROUP)
+        assert await described(rig, topics=named) == []
+        context = Context(rig.services, ClientConnection("192.0.2.9", 1, "PLAINTEXT"), 0, "test")
+        answer = await handle(context, DescribeSharePartitionsRequest(group_id=GROUP))
+        assert answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+    virtual_time.run(run())

@@ -1,0 +1,63 @@
+"""Verdicts on schemas: among files, and on a registry's versions."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.schema.memory_registry import MemoryRegistry, avro
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.schema.check import among_files, by_versions
+from tidelog.cli.schema.files import SchemaFile
+from tidelog.registry.compatibility import Level
+from tidelog.registry.schema import SchemaType
+
+
+def text(*fields: str) -> str:
+    made = ",".join(f'{{"name":"{field}","type":"int"}}' for field in fields)
+    return f'{{"type":"record","name":"R","fields":[{made}]}}'
+
+
+def file(content: str, kind: SchemaType = SchemaType.AVRO) -> SchemaFile:
+    return SchemaFile("new", kind, content)
+
+
+OLD, LESS, MORE = file(text("a", "b")), file(text("a")), file(text("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("older", "new", "level", "version"),
+    [
+        ([OLD], LESS, Level.BACKWARD, None),
+        ([OLD], MORE, Level.BACKWARD, 1),
+        ([OLD], LESS, Level.FORWARD, 1),
+        ([OLD], MORE, Level.NONE, None),
+        ([LESS, OLD], OLD, Level.BACKWARD, None),
+        ([LESS, OLD], OLD, Level.BACKWARD_TRANSITIVE, 1),
+    ],
+)
+def test_files_the_oldest_first(
+    older: list[SchemaFile], new: SchemaFile, level: Level, version: int | None
+) -> None:
+    verdict = among_files(older, new, [], level)
+    assert verdict.found.version == version
+    assert bool(verdict.found.faults) == (version is not None)
+
+
+def test_another_kind_is_incompatible() -> None:
+    [fault] = among_files([OLD], file("{}", SchemaType.JSON), [], Level.BACKWARD).found.faults
+    assert "different schema type" in fault.text
+
+
+def test_a_broken_file_is_named() -> None:
+    with pytest.raises(CliError, match=r"^new: ") as caught:
+        among_files([OLD], file("{"), [], Level.BACKWARD)
+    assert caught.value.code is Exit.REFUSED
+
+
+def test_a_subject_s_versions_by_a_level() -> None:
+    client: Any = MemoryRegistry().add("s", 1, 1, avro(LESS.text)).add("s", 2, 2, avro(OLD.text))
+    assert by_versions(client, "s", OLD, [], [], None, None).found.faults == [], "BACKWARD: the latest"
+    found = by_versions(client, "s", OLD, [], [], Level.BACKWARD_TRANSITIVE, None).found
+    assert (found.version, found.faults[0].rule) == (1, "READER_FIELD_MISSING_DEFAULT_VALUE")
+    assert by_versions(client, "s", OLD, [], [], None, "1").found.version == 1
+    assert by_versions(client, "nothing", OLD, [], [], None, None).is_first
