@@ -29,11 +29,12 @@ ENV PATH=/opt/tidelog/bin:$PATH \
     TIDELOG_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092 \
     TIDELOG_LOG_DIRS=/var/lib/tidelog/data \
     TIDELOG_METRICS_HOST=0.0.0.0 \
-    TIDELOG_METRICS_PORT=9404
+    TIDELOG_METRICS_PORT=9404 \
+    TIDELOG_SCHEMA_REGISTRY_HOST=0.0.0.0
 USER 10001:10001
 WORKDIR /var/lib/tidelog
 VOLUME /var/lib/tidelog
-EXPOSE 9092 9404
+EXPOSE 8081 9092 9404
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["python3", "-I", "-S", "/opt/tidelog/bin/tidelog-healthcheck"]
 ENTRYPOINT ["tidelog"]

@@ -36,6 +36,9 @@ interop: $(DEV) ## The tests with real clients, real processes and real faults
 
 sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a failure says how to replay it
 	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)
+	$(BIN)/python -m tidelog.testing.sim --queues --seeds $(or $(SEEDS),0-199)
+	$(BIN)/python -m tidelog.testing.sim --registry --seeds $(or $(SEEDS),0-199)
+	$(BIN)/python -m tidelog.testing.sim --cores --seeds $(or $(SEEDS),0-199)
 
 mutants: $(DEV) ## Break the rules of the pure rooms one by one, and list what nothing notices; MUTANTS="--rooms raft --sample 50"
 	$(BIN)/python -m tools.mutants $(MUTANTS)

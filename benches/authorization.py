@@ -69,6 +69,7 @@ class Bench:
             audit=None,
             denials={},
             count_error=None if measured is None else measured.count_error,
+            written_by_brokers=frozenset(),
         )
         self.shortcut = ProduceShortcut(services)
         watch = None if measured is None else measured.counting

@@ -45,6 +45,7 @@ class Member:
             "controller.quorum.voters": voters,
             "durability": "os",
             "default.replication.factor": BROKERS,
+            "metrics.port": 0,
         }
         pairs = [f"--set={name}={value}" for name, value in settings.items()]
         self.ready = Path(folder, f"{id}.ready")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 
 from benches.rig.broker_process import BrokerProcess, environment, tidelog
 from benches.rig.frames import api_versions_frame
@@ -26,14 +27,15 @@ with Broker():
 """
 
 
-def seconds_to_first_answer() -> float:
+def seconds_to_first_answer(settings: Mapping[str, str] | None = None) -> float:
     """From the start of the process to a whole answer to ApiVersions, asked as soon as the port listens."""
     request = api_versions_frame()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as data:
-        command = [*tidelog(), "up", "--data", data, "--port", str(port), "--set", "durability=os"]
+        flags = [f"--set={name}={value}" for name, value in {"durability": "os", **(settings or {})}.items()]
+        command = [*tidelog(), "up", "--data", data, "--port", str(port), *flags]
         began = time.perf_counter()
         process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL)
         try:

@@ -52,6 +52,7 @@ def brokers(given: str | None) -> Iterator[str]:
         yield given
         return
     with Broker() as broker:
+        os.environ["SCHEMA_REGISTRY"] = broker.schema_registry_url
         yield broker.bootstrap_servers
 
 

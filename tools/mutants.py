@@ -18,12 +18,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("raft", "replication", "transactions", "groups")
+ROOMS = ("raft", "replication", "transactions", "groups", "shares", "registry")
+KINDS = {"shares": "--queues", "registry": "--registry"}
+"""The simulator runs these rooms only with clients of their own."""
 PROPERTIES = {
     "raft": ("raft",),
     "replication": ("replica", "partition"),
     "transactions": ("transaction",),
     "groups": ("group", "offset"),
+    "shares": ("share", "due_index"),
+    "registry": ("registry",),
 }
 """Parts of the names of the property tests that look at a room."""
 TESTS_SECONDS = 600
@@ -150,8 +154,9 @@ class Laboratory:
             room = mutant.path.parts[1]
             if not self._passes_tests(room):
                 return "tests"
-            seeds = self._sim_seeds
-            if seeds and not self._passes("-m", "tidelog.testing.sim", "--stop-after", "1", "--seeds", seeds):
+            seeds = ["--seeds", self._sim_seeds] if self._sim_seeds else []
+            kind = [KINDS[room]] if room in KINDS else []
+            if seeds and not self._passes("-m", "tidelog.testing.sim", "--stop-after", "1", *kind, *seeds):
                 return "simulator"
             return None
         finally:

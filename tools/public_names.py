@@ -22,6 +22,7 @@ SECTIONS = [
         "tidelog",
         "Consumer AsyncConsumer ConsumerConfig Message TimestampType TopicPartition OffsetAndMetadata",
     ),
+    Section("Queues", "tidelog", "Queue AsyncQueue QueueConfig Job"),
     Section(
         "Transactions",
         "tidelog",
@@ -44,7 +45,8 @@ SECTIONS = [
         "Serializers",
         "tidelog",
         "bytes_serializer text_serializer json_serializer "
-        "bytes_deserializer text_deserializer json_deserializer",
+        "bytes_deserializer text_deserializer json_deserializer "
+        "avro_serializer json_schema_serializer protobuf_serializer schema_deserializer",
         "A serializer is any function from an object to bytes, a deserializer any function back. None is "
         "never passed to them: a record without a key or value stays without.",
     ),
@@ -62,7 +64,7 @@ SECTIONS = [
         "RequestTimedOut AuthenticationFailed AuthorizationFailed UnsupportedByBroker RequestRefused "
         "TopicError UnknownTopic TopicExists NoLeader ProduceError MessageTooLarge BufferFull "
         "DeliveryTimedOut NotEnoughReplicas ProducerFenced TransactionAborted TransactionUndecided "
-        "ConsumeError OffsetOutOfRange PollIntervalExceeded GroupError CommitRefused "
+        "ConsumeError OffsetOutOfRange PollIntervalExceeded JobLost GroupError CommitRefused "
         "CoordinatorUnavailable MemberFenced UnknownGroup "
         "GroupNotEmpty DataError SerializationError DeserializationError",
         "Every error says what happened, the likely cause and what to do. [The guide](../client.md#errors) "
@@ -83,7 +85,7 @@ SECTIONS = [
     Section(
         "Spark",
         "tidelog.spark",
-        "spark_session each_batch Build InvalidPipeline SparkMissing",
+        "spark_session decode_registered each_batch Build BadSchema InvalidPipeline SparkMissing",
         "With `pip install 'tidelog[spark]'`. Reading and writing need no import: they are options of "
         '`format("tidelog")` ([source](../spark.md), [sink](../spark-sink.md)).',
     ),

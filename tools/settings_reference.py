@@ -50,9 +50,11 @@ can change while the topic is used.
 
 GROUP_HEAD = """# Group settings
 
-Give a group settings of its own with any Kafka admin client (`kafka-configs --entity-type groups`), in plain
-numbers. The group need not exist yet. A group without a value of its own follows the
-[broker setting](broker-settings.md) that is named with it. A change counts from each member's next heartbeat.
+Give a group settings of its own with `tidelog config set group NAME`, or in plain numbers with any Kafka
+admin client (`kafka-configs --entity-type groups`). The group need not exist yet. A group without a value of
+its own follows the [broker setting](broker-settings.md) that is named with it. A change of timeouts and
+intervals counts from each member's next heartbeat, a change of how a [queue](../queues.md) delivers from the
+next request.
 
 The limits hold for every group: where they move later, a stored value beyond a limit counts as the limit.
 """
@@ -77,8 +79,10 @@ def broker_page() -> str:
 def topic_page() -> str:
     parts = [GENERATED, TOPIC_HEAD]
     for setting in TOPIC_SETTINGS.values():
-        followed = ", ".join(_link(name) for name in setting.broker_synonyms)
-        parts.append(_section(setting, [*_facts(setting), f"without it: {followed}"]))
+        facts = _facts(setting)
+        if setting.broker_synonyms:
+            facts.append("without it: " + ", ".join(_link(name) for name in setting.broker_synonyms))
+        parts.append(_section(setting, facts))
     return "".join(parts)
 
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import psutil
 
@@ -23,6 +24,8 @@ class BrokerProcess:
         self._settings = {"durability": "os"} | (settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
+        self.facts: dict[str, Any] = {}
+        """What it says of itself once it is ready."""
 
     def __enter__(self) -> "BrokerProcess":
         try:
@@ -67,7 +70,8 @@ class BrokerProcess:
             if self._process.poll() is not None:
                 raise RuntimeError(f"the broker did not start:\n{self.log}")
             time.sleep(0.002)
-        self.port = json.loads(ready.read_text())["port"]
+        self.facts = json.loads(ready.read_text())
+        self.port = self.facts["port"]
         ready.unlink()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Load generators in C, compiled when they are first needed and kept until their source changes."""
+"""Load generators in C, compiled when they are first needed, and kept until source or libraries change."""
 
 import hashlib
 import shutil
@@ -15,8 +15,8 @@ def compiled(source: Path, *libraries: Path) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise RuntimeError("the load generators are written in C: apt-get install gcc")
-    names = "".join(library.name for library in libraries)
-    version = hashlib.sha256(source.read_bytes() + names.encode()).hexdigest()[:12]
+    linked = "".join(map(str, libraries))
+    version = hashlib.sha256(source.read_bytes() + linked.encode()).hexdigest()[:12]
     made = CACHE / f"{source.stem}-{version}"
     if not made.exists():
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -50,13 +50,15 @@ def answer_size(address: tuple[str, int], request: bytes) -> int:
 
 
 class Load(NamedTuple):
-    """The same request many times over several connections, each with up to `window` unanswered."""
+    """The same requests many times over several connections, each with up to `window` unanswered."""
 
     request: bytes
     count: int
     answer_bytes: int
     connections: int
     window: int
+    kinds: int = 1
+    """So many requests of the same size are in `request`, and sent in turn."""
 
 
 class Replayed(NamedTuple):
@@ -73,7 +75,7 @@ class Replayed(NamedTuple):
 
 def replay(address: tuple[str, int], load: Load) -> Replayed:
     host, port = socket.getaddrinfo(*address, socket.AF_INET, socket.SOCK_STREAM)[0][4]
-    numbers = (port, load.connections, load.window, load.count, load.answer_bytes)
+    numbers = (port, load.connections, load.window, load.count, load.answer_bytes, load.kinds)
     program = compiled(Path(__file__).with_name("replay.c"))
     run = subprocess.run(
         [program, str(host), *map(str, numbers)], input=load.request, capture_output=True, check=False

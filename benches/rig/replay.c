@@ -1,7 +1,9 @@
-/* The same request many times over several connections, in C so that the server is what is measured.
+/* The same requests many times over several connections, in C so that the server is what is measured.
  *
- *   replay HOST PORT CONNECTIONS WINDOW COUNT ANSWER_BYTES < request
+ *   replay HOST PORT CONNECTIONS WINDOW COUNT ANSWER_BYTES [KINDS] < requests
  *
+ * The standard input has KINDS requests of the same size (1 if not given). Each connection sends them in turn;
+ * their first ones are spread over the kinds.
  * Each connection sends its share of COUNT and keeps up to WINDOW of them unanswered; answers are counted by
  * their size. Prints one line of JSON; "cpu" is the generator's own CPU time.
  */
@@ -24,10 +26,11 @@ enum { REQUEST_MAX = 64 << 20, RUN_MIN = 1 << 20 };
 struct flow {
     int fd, waits_to_send;
     long sent, received; /* bytes */
+    long first;          /* where in the requests it begins */
 };
 
 static char *run;                /* requests one after the other, so that a send never stops for want of bytes */
-static long request_size, run_size, window, share, answer_size;
+static long request_size, all_size, run_size, kinds = 1, window, share, answer_size;
 static int poller;
 
 static void fail(const char *what) {
@@ -51,12 +54,13 @@ static double cpu(void) {
 
 static void read_request(void) {
     char *request = malloc(REQUEST_MAX);
-    for (ssize_t got; (got = read(0, request + request_size, REQUEST_MAX - request_size)) > 0;) request_size += got;
-    if (!request_size) fail("no request on the standard input");
-    long repeats = RUN_MIN / request_size + 2;
-    run_size = repeats * request_size;
+    for (ssize_t got; (got = read(0, request + all_size, REQUEST_MAX - all_size)) > 0;) all_size += got;
+    if (!all_size || all_size % kinds) fail("no requests of one size on the standard input");
+    request_size = all_size / kinds;
+    long repeats = RUN_MIN / all_size + 2;
+    run_size = repeats * all_size;
     run = malloc(run_size);
-    for (long i = 0; i < repeats; i++) memcpy(run + i * request_size, request, request_size);
+    for (long i = 0; i < repeats; i++) memcpy(run + i * all_size, request, all_size);
     free(request);
 }
 
@@ -79,7 +83,7 @@ static void send_allowed(struct flow *flow) {
     long allowed = (flow->received / answer_size + window) * request_size;
     if (allowed > share * request_size) allowed = share * request_size;
     while (flow->sent < allowed) {
-        long at = flow->sent % request_size, length = allowed - flow->sent;
+        long at = (flow->first + flow->sent) % all_size, length = allowed - flow->sent;
         ssize_t sent = send(flow->fd, run + at, length < run_size - at ? length : run_size - at, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) fail("send");
         if (sent < 0) break;
@@ -98,13 +102,15 @@ static void receive(struct flow *flow) {
 }
 
 int main(int n, char **a) {
-    if (n != 7) return fprintf(stderr, "usage: %s HOST PORT CONNECTIONS WINDOW COUNT ANSWER_BYTES\n", a[0]), 2;
+    if (n != 7 && n != 8) return fprintf(stderr, "usage: %s HOST PORT CONNECTIONS WINDOW COUNT ANSWER_BYTES [KINDS]\n", a[0]), 2;
     int connections = atoi(a[3]), left = connections;
     window = atol(a[4]), share = atol(a[5]) / connections, answer_size = atol(a[6]);
+    if (n == 8) kinds = atol(a[7]);
     read_request();
     poller = epoll_create1(0);
     struct flow *flows = calloc(connections, sizeof *flows);
     for (int i = 0; i < connections; i++) {
+        flows[i].first = i * kinds / connections * request_size;
         flows[i].fd = dial(a[1], atoi(a[2]));
         listen_for(&flows[i], EPOLL_CTL_ADD, 0);
     }

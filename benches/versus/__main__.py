@@ -3,7 +3,8 @@
     python -m benches.versus [--quick] [--rounds N] [--only TEXT] [--no-rivals] [--no-page]
 
 `--quick` takes a tenth of the load and one round: a look, not a result, so it leaves the page alone.
-NATS JetStream and RabbitMQ streams come last, in a table of their own; `--only rivals` runs nothing else.
+NATS JetStream and RabbitMQ streams follow, in a table of their own; `--only rivals` runs nothing else.
+Queues come last: share groups beside RabbitMQ's quorum queues; `--only queues` runs nothing else.
 """
 
 import argparse
@@ -14,6 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benches.rig.report import machine
 from benches.versus import page, results
+from benches.versus.queues import page as queues_page
+from benches.versus.queues.quorum import QuorumQueues
+from benches.versus.queues.workloads import workloads as queue_workloads
 from benches.versus.rivals import RIVALS
 from benches.versus.rivals import page as rivals_page
 from benches.versus.rivals.workloads import workloads as rivals_workloads
@@ -38,6 +42,7 @@ def main() -> None:
     compare_with_kafka(options)
     if not (options.no_rivals or options.alone):
         compare_with_rivals(options)
+        compare_queues(options)
 
 
 def compare_with_kafka(options: argparse.Namespace) -> None:
@@ -69,6 +74,22 @@ def compare_with_rivals(options: argparse.Namespace) -> None:
     if not (options.quick or options.no_page) and options.only in ("", "rivals"):
         results.write(found, rivals_page.FILE)
         rivals_page.update(found)
+
+
+def compare_queues(options: argparse.Namespace) -> None:
+    workloads = [
+        each for each in queue_workloads(_scale(options)) if options.only in f"queues: {title(each)}"
+    ]
+    if not workloads:
+        return
+    missing = QuorumQueues.missing()
+    kinds = [Tidelog, ApacheKafka] if missing else [Tidelog, ApacheKafka, QuorumQueues]
+    found = measure(workloads, kinds, options)
+    found |= {"missing": missing, "version": None if missing else QuorumQueues.version()}
+    print(queues_page.table(found))
+    if not (options.quick or options.no_page) and options.only in ("", "queues"):
+        results.write(found, queues_page.FILE)
+        queues_page.update(found)
 
 
 def measure(

@@ -30,6 +30,9 @@ KAFKA_JVM = [
 FSYNC_OF_KAFKA = {"log.flush.interval.messages": "1"}
 """Kafka then syncs before it acknowledges, as `durability=fsync` does."""
 
+LOCKS_OF_KAFKA = {"group.share.max.partition.max.record.locks": "10000"}
+"""Share groups may then be given as many as benches of queues use; what they get stays the default."""
+
 
 class System(ABC):
     """`with` starts it. `durability` is `os` (Kafka's default: the page cache) or `fsync`."""
@@ -174,7 +177,7 @@ class ApacheKafka(System):
 
         folder = self._folder()
         self._data = folder
-        extra = FSYNC_OF_KAFKA if self.durability == "fsync" else {}
+        extra = LOCKS_OF_KAFKA | (FSYNC_OF_KAFKA if self.durability == "fsync" else {})
         if self.brokers > 1:
             cluster = ApacheCluster(folder, self.brokers, extra_settings=extra, jvm=KAFKA_JVM)
             self._running.callback(cluster.stop)

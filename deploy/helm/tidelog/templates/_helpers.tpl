@@ -121,7 +121,7 @@ CLIENTS://{{ $host }}:{{ .Values.listeners.clients.port }},BROKERS://{{ $host }}
 {{- fail "external.type NodePort: external.nodePort must end with 0, and at most ten brokers fit behind it." -}}
 {{- end -}}
 {{- end -}}
-{{- range $name := list "node.id" "listeners" "advertised.listeners" "listener.security.protocol.map" "inter.broker.listener.name" "controller.quorum.voters" "log.dirs" "broker.rack" "metrics.port" "metrics.host" -}}
+{{- range $name := list "node.id" "listeners" "advertised.listeners" "listener.security.protocol.map" "inter.broker.listener.name" "controller.quorum.voters" "log.dirs" "broker.rack" "metrics.port" "metrics.host" "schema.registry.port" "schema.registry.host" -}}
 {{- if hasKey $.Values.settings $name -}}
 {{- fail (printf "The chart decides %s: set the value of the chart that belongs to it instead." $name) -}}
 {{- end -}}
