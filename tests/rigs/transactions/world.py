@@ -13,6 +13,7 @@ from typing import Any
 from tests.rigs.shard_log import ShardLog
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.coordination.decision import ShardDecision
+from tidelog.storage.producers import reused_sequences
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.transactions.marker import Marker
@@ -35,8 +36,12 @@ class Torn(AssertionError):
     """What a reader can see is not what a producer was answered."""
 
 
-def batch(producer: Identity, sequence: int, attributes: int = TRANSACTIONAL) -> BatchHeader:
-    return BatchHeader(0, 49, 0, 2, 0, attributes, 0, 0, 0, producer.producer_id, producer.epoch, sequence, 1)
+def batch(
+    producer: Identity, sequence: int, attributes: int = TRANSACTIONAL, *, base: int = 0, crc: int = 0
+) -> BatchHeader:
+    return BatchHeader(
+        base, 49, 0, 2, crc, attributes, 0, 0, 0, producer.producer_id, producer.epoch, sequence, 1
+    )
 
 
 class PartitionLeader:
@@ -47,6 +52,8 @@ class PartitionLeader:
         self.verifications = Verifications()
         self.entries: list[tuple[int, Txn | None, bool]] = []
         """(producer id, the transaction of a record or None for a marker, whether the marker commits)."""
+        self.headers: dict[int, BatchHeader] = {}
+        """Of the records, by offset."""
 
     def begin(self, producer: Identity, sequence: int, version: int) -> VerificationGuard | None:
         if self.producers.has_open(*producer):
@@ -54,14 +61,19 @@ class PartitionLeader:
         return self.verifications.begin(*producer, sequence, 0, ends_raise_epoch=version >= 2)
 
     def append(self, producer: Identity, sequence: int, txn: "Txn", guard: VerificationGuard | None) -> None:
-        header = batch(producer, sequence)
-        if self.producers.check(header) is not None:
+        """KafkaError where the leader's log refuses it, as `ProducerState` does."""
+        base = len(self.entries)
+        header = batch(producer, sequence, base=base, crc=txn.number)
+        if (duplicate := self.producers.check(header)) is not None:
+            if duplicate.is_over:
+                reused_sequences.check_reuse(header, duplicate, self.headers[duplicate.base])
             return
         if not self.producers.has_open(*producer):
             self.verifications.check(header, guard)
-        self.producers.note(header, len(self.entries))
+        self.producers.note(header, base)
         self.verifications.opened(*producer)
         self.entries.append((producer.producer_id, txn, False))
+        self.headers[base] = header
 
     def mark(self, marker: Marker) -> ErrorCode:
         header = batch(marker.writer, -1, TRANSACTIONAL | CONTROL)
@@ -214,8 +226,11 @@ class World:
         def append() -> None:
             try:
                 leader.append(producer, sequence, txn, guard)
-            except KafkaError:
+            except KafkaError as refusal:
                 client.must_abort = True
+                # A client of the first protocol has no new epoch to start its numbers again with.
+                is_stuck = refusal.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and client.version < 2
+                client.is_dead = client.is_dead or (is_stuck and client.txn is txn)
                 return
             if client.txn is txn and txn.commit is None:
                 client.sequences[partition] = sequence + 1
