@@ -33,6 +33,7 @@ class Campaign:
         copies_in: Path | None = None,
         queues_in: Path | None = None,
         java: bool = False,
+        nemesis: type[Nemesis] = Nemesis,
     ) -> None:
         self.cluster = cluster
         self.topics = [TOPIC] if copies_in is None else [TOPIC, OUTPUT, JOURNAL]
@@ -45,7 +46,7 @@ class Campaign:
             self.crowd = Crowd(cluster, [(TOPIC, index) for index in range(PARTITIONS)])
         else:
             self.crowd = TransactionalCrowd(cluster, copies_in, PARTITIONS, java=java, seed=seed)
-        self.nemesis = Nemesis(cluster, seed, longest_s=longest_s)
+        self.nemesis = nemesis(cluster, seed, longest_s=longest_s)
 
     def begin(self) -> None:
         for topic in self.topics:
@@ -74,10 +75,11 @@ class Campaign:
         for member in members:
             if (code := member.terminate()) != 0:
                 yield f"broker {member.node_id} ended with {code}: {member.log_tail()}"
-        directories = [member.data_seen_from_outside for member in members]
         for topic in self.topics:
             for index in range(PARTITIONS):
-                yield from differing_replicas(directories, f"{topic}-{index}")
+                partition = f"{topic}-{index}"
+                directories = [member.replica_directory(partition) for member in members]
+                yield from differing_replicas(directories, partition)
         for member in members:
             text = member.log_text()
             for word in SURPRISES:
@@ -93,8 +95,11 @@ def campaign(
     longest_s: float,
     copies_in: Path | None = None,
     queues_in: Path | None = None,
+    nemesis: type[Nemesis] = Nemesis,
 ) -> Iterator[Campaign]:
-    run = Campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in)
+    run = Campaign(
+        cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in, nemesis=nemesis
+    )
     try:
         yield run
     finally:
@@ -109,10 +114,13 @@ def run_faults(
     longest_s: float = 3.0,
     copies_in: Path | None = None,
     queues_in: Path | None = None,
+    nemesis: type[Nemesis] = Nemesis,
     tell: Callable = print,
 ) -> None:
     """The whole of it, for tests: nothing may be wrong at the end. `a+b` are two faults at once."""
-    with campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in) as run:
+    with campaign(
+        cluster, seed, longest_s=longest_s, copies_in=copies_in, queues_in=queues_in, nemesis=nemesis
+    ) as run:
         run.begin()
         for kind in kinds:
             run.strike(*kind.split("+"))

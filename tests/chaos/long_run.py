@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.chaos.campaign import CRASH, Campaign
+from tests.chaos.machines import MachineCluster, MachineNemesis
 from tests.chaos.nemesis import ALONE_ONLY, Nemesis
 from tests.chaos.process_cluster import ProcessCluster
 from tests.chaos.queues.queue_crowd import SETTINGS as QUEUE_SETTINGS
@@ -97,7 +98,11 @@ def _round(
     copies_in = queues_in = None
     work = "write and read"
     # Drawn apart, so that the rounds of seeds stay what they were.
-    if random.Random(f"queues of round {seed}").random() < options.queues:
+    has_cores = random.Random(f"cores of round {seed}").random() < options.cores
+    if has_cores:
+        kinds = [kind for kind in kinds if kind in MachineNemesis.kinds()] if options.faults else []
+        kinds, work = kinds or MachineNemesis.kinds(), "write and read, machines have two cores"
+    elif random.Random(f"queues of round {seed}").random() < options.queues:
         settings |= QUEUE_SETTINGS
         queues_in, work = directory / "workers", "share queues"
         # Members judge schedules and retries by the clock that brokers have.
@@ -107,15 +112,22 @@ def _round(
         copies_in, work = directory / "copiers", "copy in transactions"
     if (copies_in or queues_in) and not options.faults:
         kinds += [CRASH] * 3
-    cluster = ProcessCluster(directory, settings=settings)
+    cluster = (MachineCluster if has_cores else ProcessCluster)(directory, settings=settings)
     java = copies_in is not None and options.java
     run = Campaign(
-        cluster, seed, longest_s=options.longest, copies_in=copies_in, queues_in=queues_in, java=java
+        cluster,
+        seed,
+        longest_s=options.longest,
+        copies_in=copies_in,
+        queues_in=queues_in,
+        java=java,
+        nemesis=MachineNemesis if has_cores else Nemesis,
     )
     _say(f"durability {settings['durability']}, clients {work}")
     try:
         try:
-            cluster.members[3].give_small_disk(DISK_MEGABYTES)
+            if not has_cores:
+                cluster.members[3].give_small_disk(DISK_MEGABYTES)
         except NoSmallDisk as error:
             _say(f"no disk can be filled here: {error}")
             kinds = [kind for kind in kinds if kind != "fill_disk"]
@@ -178,8 +190,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--queues", type=float, default=0.33, help="the share of rounds with members of share groups"
     )
+    parser.add_argument(
+        "--cores", type=float, default=0.2, help="the share of rounds with machines of two cores"
+    )
     parser.add_argument("--java", action="store_true", help="a Java process copies, too")
-    parser.add_argument("--faults", help=f"some of {','.join(Nemesis.kinds())}; all if not given")
+    parser.add_argument(
+        "--faults",
+        help=f"some of {','.join(dict.fromkeys(Nemesis.kinds() + MachineNemesis.kinds()))}; all if not given",
+    )
     return parser.parse_args()
 
 

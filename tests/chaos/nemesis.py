@@ -69,7 +69,7 @@ class Nemesis:
 
     def do_kill_leader(self) -> Fault:
         """Of the first partition; it comes back before anybody has taken over, at times."""
-        self._cluster.members[self._cluster.leader(self._cluster.topic)].kill()
+        self._cluster.holder(self._cluster.leader(self._cluster.topic)).kill()
         yield self._chance.choice((0.0, self._some_time()))
 
     def do_kill_coordinator(self) -> Fault:
@@ -77,7 +77,7 @@ class Nemesis:
         seen = self._cluster.seen()
         known = () if seen is None else (topic for topic in COORDINATED if topic in seen.topics)
         topic = next(iter(known), self._cluster.topic)
-        self._cluster.members[self._cluster.leader(topic)].kill()
+        self._cluster.holder(self._cluster.leader(topic)).kill()
         yield self._chance.choice((0.0, self._some_time()))
 
     def do_kill_two(self) -> Fault:

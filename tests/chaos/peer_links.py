@@ -67,18 +67,28 @@ class PeerLinks:
             return json.loads(self._proxy.stdout.readline())
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that stay free while their broker is down: the kernel gives them to no outgoing connection."""
+def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
+    """Ports that stay free while their broker is down: the kernel gives them to no outgoing connection.
+
+    Each is the first of so many `in_a_row`."""
     first_given = int(PORT_RANGE.read_text().split()[0]) if PORT_RANGE.exists() else FIRST_GIVEN
     chance = random.SystemRandom()
-    found: dict[int, None] = {}
+    found: list[int] = []
+    taken: set[int] = set()
     while len(found) < count:
-        port = chance.randrange(10_000, first_given)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-            found[port] = None
-    return list(found)
+        first = chance.randrange(10_000, first_given - in_a_row)
+        row = range(first, first + in_a_row)
+        if taken.isdisjoint(row) and all(map(_is_free, row)):
+            found.append(first)
+            taken.update(row)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True

@@ -64,6 +64,15 @@ class Member(Victim):
     def address(self) -> str:
         return f"{HOST}:{self._port}"
 
+    @property
+    def client_ports(self) -> dict[int, int]:
+        """Of each of its brokers."""
+        return {self.node_id: self._port}
+
+    def replica_directory(self, partition: str) -> Path:
+        """The log dir that has the replica, once the broker is down."""
+        return self.data_seen_from_outside
+
     def give_small_disk(self, megabytes: int) -> SmallDisk:
         self.disk = SmallDisk(self.directory / "disk", megabytes)
         self.data = self.directory / "disk" / "data"
@@ -213,10 +222,16 @@ class ProcessCluster:
             seen = self.seen()
             if seen is not None and topic in seen.topics:
                 found[:] = [seen.topics[topic].partitions[index].leader]
-            return bool(found) and found[0] in self.members
+            return bool(found) and found[0] in self._broker_ids()
 
         wait_until(is_led, f"{topic}-{index} has a leader", PATIENCE_S, pause_s=0.05)
         return found[0]
+
+    def holder(self, broker: int) -> Member:
+        return next(member for member in self.members.values() if broker in member.client_ports)
+
+    def _broker_ids(self) -> set[int]:
+        return {broker for member in self.members.values() for broker in member.client_ports}
 
     def until_whole(self) -> None:
         """All brokers are members, every replica of every partition is in sync, and every broker says so.
@@ -239,15 +254,16 @@ class ProcessCluster:
 
     def what_is_missing(self) -> Iterator[str]:
         """Each broker is asked for itself: one that was cut off may still tell an old story."""
-        for member in self.members.values():
+        ports = {id: port for member in self.members.values() for id, port in member.client_ports.items()}
+        for broker, port in ports.items():
             try:
-                with RawClient(member.port) as client:
+                with RawClient(port) as client:
                     told = client.ask(ApiKey.METADATA, MetadataRequest(topics=None))
             except (OSError, Closed):
-                yield f"broker {member.node_id} does not answer"
+                yield f"broker {broker} does not answer"
                 continue
-            for missing in _missing_in(told, self.members.keys()):
-                yield f"broker {member.node_id} says: {missing}"
+            for missing in _missing_in(told, ports):
+                yield f"broker {broker} says: {missing}"
 
     def log_tails(self) -> str:
         return "\n".join(f"-- broker {m.node_id}:\n{m.log_text()[-1500:]}" for m in self.members.values())
