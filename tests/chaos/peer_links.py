@@ -6,8 +6,6 @@ connection. Callers that are no brokers are never cut off.
 """
 
 import json
-import random
-import socket
 import subprocess
 import sys
 import threading
@@ -15,11 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-HOST = "127.0.0.1"
-PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-FIRST_GIVEN = 32_768
-"""Where the kernel does not say which ports it gives to outgoing connections."""
+from tidelog.server import free_ports as ports
 
+HOST = "127.0.0.1"
 PROXY = Path(__file__).parent / "link_proxy.py"
 
 
@@ -68,27 +64,4 @@ class PeerLinks:
 
 
 def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
-    """Ports that stay free while their broker is down: the kernel gives them to no outgoing connection.
-
-    Each is the first of so many `in_a_row`."""
-    first_given = int(PORT_RANGE.read_text().split()[0]) if PORT_RANGE.exists() else FIRST_GIVEN
-    chance = random.SystemRandom()
-    found: list[int] = []
-    taken: set[int] = set()
-    while len(found) < count:
-        first = chance.randrange(10_000, first_given - in_a_row)
-        row = range(first, first + in_a_row)
-        if taken.isdisjoint(row) and all(map(_is_free, row)):
-            found.append(first)
-            taken.update(row)
-    return found
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-        return True
+    return ports.free_ports(HOST, count, in_a_row=in_a_row)

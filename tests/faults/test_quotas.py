@@ -12,8 +12,8 @@ import pytest
 
 from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
+from tidelog.server.free_ports import free_ports
 from tidelog.testing import Broker, Cluster
-from tidelog.testing.cluster import free_ports
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -287,7 +287,7 @@ def test_an_address_that_connects_in_a_loop_is_slowed_down_and_others_go_on(brok
 
 
 def test_brokers_get_in_where_clients_have_taken_every_connection() -> None:
-    ports = free_ports(2)
+    ports = free_ports("127.0.0.1", 2)
     settings = {
         "listeners": f"CLIENTS://127.0.0.1:{ports[0]},BROKERS://127.0.0.1:{ports[1]}",
         "inter.broker.listener.name": "BROKERS",

@@ -23,10 +23,10 @@ from tidelog.security.tls.contexts import TlsSettings, client_context
 from tidelog.security.tls.material import InvalidTls, StoreSettings
 from tidelog.server import network_security
 from tidelog.server.clock import SystemRandom
+from tidelog.server.free_ports import free_ports
 from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.peer_connections.tls import PeerTls
 from tidelog.testing import Broker
-from tidelog.testing.cluster import free_ports
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.api_versions import ApiVersionsRequest
 
@@ -45,7 +45,7 @@ def secured(files: CertificateFiles) -> Iterator[Broker]:
     patched = pytest.MonkeyPatch()
     patched.setattr(network_security, "LOOK_SECONDS", 0.2)
     settings = {
-        "listeners": "SSL://localhost:{},PLAINTEXT://localhost:{}".format(*free_ports(2)),
+        "listeners": "SSL://localhost:{},PLAINTEXT://localhost:{}".format(*free_ports("127.0.0.1", 2)),
         "inter.broker.listener.name": "PLAINTEXT",
         **files.settings(files.issue("broker"), ssl_client_auth="requested"),
     }

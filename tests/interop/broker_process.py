@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from tidelog.server.free_ports import free_ports
 
 START_PATIENCE_S = 20.0
 STOP_PATIENCE_S = 20.0
@@ -102,6 +103,4 @@ def console_script() -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
+    return free_ports("localhost", 1)[0]

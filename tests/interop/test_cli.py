@@ -12,18 +12,12 @@ from typing import Any
 import pytest
 from click.shell_completion import ShellComplete
 
-from tests.interop.broker_process import console_script
+from tests.interop.broker_process import console_script, free_port
 from tests.interop.command_line import Tidelog
 from tests.interop.waiting import eventually
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli, run
 from tidelog.cli.session import Session
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop.fleet_process import FleetProcess, run_tidelog
 from tests.interop.waiting import eventually
-from tidelog.cli.up.ports import bound, free_ports
+from tidelog.server.free_ports import free_ports
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]
@@ -21,7 +21,7 @@ TOPIC, PARTITIONS = "orders", 8
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Up]:
     started: list[FleetProcess] = []
-    port = two_free_ports()
+    [port] = free_ports("localhost", 1, in_a_row=2)
 
     def start(*options: str) -> FleetProcess:
         started.append(FleetProcess(tmp_path, "--port", str(port), *options))
@@ -31,17 +31,6 @@ def up(tmp_path: Path) -> Iterator[Up]:
     for running in started:
         if running.process.poll() is None:
             running.stop()
-
-
-def two_free_ports() -> int:
-    """The first of two in a row."""
-    while True:
-        [port] = free_ports("localhost", 1)
-        try:
-            bound("localhost", port + 1).close()
-        except OSError:
-            continue
-        return port
 
 
 def leaders(servers: str) -> list[int]:

@@ -5,8 +5,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
 
+from tidelog.server.free_ports import free_ports
 from tidelog.testing.broker import Broker
-from tidelog.testing.cluster import CLUSTER_SETTINGS, free_ports
+from tidelog.testing.cluster import CLUSTER_SETTINGS
 
 
 class SecuredCluster:
@@ -14,7 +15,7 @@ class SecuredCluster:
         self, directory: Path, settings_of: Callable[[int], Mapping[str, str]], protocol: str = "SSL"
     ) -> None:
         """`settings_of` gives the settings of a broker by its id."""
-        ports = dict(zip((1, 2, 3), free_ports(3), strict=True))
+        ports = dict(zip((1, 2, 3), free_ports("127.0.0.1", 3), strict=True))
         voters = ",".join(f"{id}@localhost:{port}" for id, port in ports.items())
         self.bootstrap_servers = ",".join(f"localhost:{port}" for port in ports.values())
         self.brokers = {

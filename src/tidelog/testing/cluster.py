@@ -5,13 +5,13 @@ Brokers can be isolated from each other, killed as `kill -9` does, and started a
 
 import asyncio
 import os
-import socket
 import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from tidelog.server.free_ports import free_ports
 from tidelog.testing.broker import Broker, SettingValue, add_acls, client_config, security_of
 from tidelog.testing.links import Links
 
@@ -126,7 +126,7 @@ class Cluster:
 
             self._files = SecuredFiles(self._security)
         ids = range(1, self._size + 1)
-        free = free_ports(2 * self._size if self._files is not None else self._size)
+        free = free_ports("127.0.0.1", 2 * self._size if self._files is not None else self._size)
         ports = dict(zip(ids, free[: self._size], strict=True))
         self._broker_ports = dict(zip(ids, free[-self._size :], strict=True))
         self._voters = ",".join(f"{id}@127.0.0.1:{port}" for id, port in self._broker_ports.items())
@@ -167,7 +167,7 @@ class Cluster:
             Its id.
         """
         id = max(self.brokers) + 1
-        port, self._broker_ports[id] = free_ports(2)
+        port, self._broker_ports[id] = free_ports("127.0.0.1", 2)
         if self._files is None:
             self._broker_ports[id] = port
         self.brokers[id] = self._broker(id, port)
@@ -291,17 +291,3 @@ def secured_listeners(files: "SecuredFiles", port: int, broker_port: int) -> dic
         "inter.broker.listener.name": "BROKERS",
         "listener.name.brokers.ssl.client.auth": "required",
     }
-
-
-def free_ports(count: int) -> list[int]:
-    """Free ports. Held together, so that they differ."""
-    sockets = []
-    try:
-        for _ in range(count):
-            holder = socket.socket()
-            sockets.append(holder)
-            holder.bind(("127.0.0.1", 0))
-        return [holder.getsockname()[1] for holder in sockets]
-    finally:
-        for holder in sockets:
-            holder.close()

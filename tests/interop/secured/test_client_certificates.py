@@ -17,8 +17,8 @@ from tests.interop.agent import Agent
 from tests.interop.drivers.java import ToolFailed
 from tests.rigs.certificates import CertificateFiles
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
+from tidelog.server.free_ports import free_ports
 from tidelog.testing import Broker
-from tidelog.testing.cluster import free_ports
 
 MODES = ("none", "requested", "required")
 PATIENCE_S = 20
@@ -39,7 +39,7 @@ class TlsBroker(NamedTuple):
 @pytest.fixture(scope="module")
 def tls_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
     files = CertificateFiles(tmp_path_factory.mktemp("certificates"))
-    ports = dict(zip(MODES, free_ports(len(MODES)), strict=True))
+    ports = dict(zip(MODES, free_ports("127.0.0.1", len(MODES)), strict=True))
     settings = {
         "listeners": ["PLAINTEXT://localhost:0", *(f"{mode}://localhost:{ports[mode]}" for mode in MODES)],
         "listener.security.protocol.map": ["PLAINTEXT:PLAINTEXT", *(f"{mode}:SSL" for mode in MODES)],

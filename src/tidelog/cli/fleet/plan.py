@@ -12,8 +12,9 @@ from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.security.secured_settings import without_own
-from tidelog.cli.up.ports import METRICS, REGISTRY, bound, free_ports, http_ports, metrics_url, registry_url
+from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
 from tidelog.cli.up.settings import given_config
+from tidelog.server.free_ports import bound, free_ports
 
 if TYPE_CHECKING:
     from tidelog.cli.security.local import LocalSecurity

@@ -2,13 +2,13 @@
 
 import json
 import os
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tidelog.cli.exits import CliError
 from tidelog.cli.security.files import DIRECTORY, write_private
+from tidelog.server.free_ports import bound, free_ports
 
 STATE = "secured.json"
 
@@ -50,14 +50,11 @@ def write_state(path: Path, state: SecuredState) -> None:
 
 def free_port(wanted: int, others: Sequence[int]) -> int:
     """The wanted port, or any if that is taken."""
-    for port in (wanted if 0 < wanted < 65536 else 0, 0):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("localhost", port))
-            except OSError:
-                continue
-            found = int(probe.getsockname()[1])
-            if found not in others:
-                return found
-    raise CliError("There is no free port for the listener of the brokers.")
+    if 0 < wanted < 65536 and wanted not in others:
+        try:
+            bound("localhost", wanted).close()
+        except OSError:
+            pass
+        else:
+            return wanted
+    return next(port for port in free_ports("localhost", len(others) + 1) if port not in others)

@@ -1,35 +1,13 @@
-"""Which ports are free, and which serve metrics and the schema registry: 9404, 8081 and the next ones."""
+"""Which ports serve metrics and the schema registry: 9404, 8081 and the next ones."""
 
-import socket
 from itertools import count, islice
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.settings.metrics import FREE_PORT
+from tidelog.server.free_ports import bound, free_ports
 
 METRICS, REGISTRY = "metrics", "schema.registry"
 FIRST_PORTS = {METRICS: 9404, REGISTRY: 8081}
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """Raises OSError where the port is taken."""
-    family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    probe = socket.socket(family[0], socket.SOCK_STREAM)
-    try:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(family[4])
-    except OSError:
-        probe.close()
-        raise
-    return probe
-
-
-def free_ports(host: str, wanted: int) -> list[int]:
-    # All are held until all are found, or the system might give one twice.
-    held = [bound(host, 0) for _ in range(wanted)]
-    ports = [int(found.getsockname()[1]) for found in held]
-    for found in held:
-        found.close()
-    return ports
 
 
 def http_ports(config: BrokerConfig, what: str, brokers: int, *, any_free: bool) -> list[int]:
