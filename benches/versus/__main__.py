@@ -1,8 +1,9 @@
 """Compare Tidelog with Apache Kafka on this machine and write what came out into docs/benchmarks.md.
 
-    python -m benches.versus [--quick] [--rounds N] [--only TEXT] [--no-rivals] [--no-page]
+    python -m benches.versus [--quick] [--rounds N] [--only TEXT [--update]] [--no-rivals] [--no-page]
 
 `--quick` takes a tenth of the load and one round: a look, not a result, so it leaves the page alone.
+`--only TEXT` leaves it alone too; with `--update` it replaces the rows of these workloads, and says when.
 NATS JetStream and RabbitMQ streams follow, in a table of their own; `--only rivals` runs nothing else.
 Queues come last: share groups beside RabbitMQ's quorum queues; `--only queues` runs nothing else.
 """
@@ -21,7 +22,7 @@ from benches.versus.queues.workloads import workloads as queue_workloads
 from benches.versus.rivals import RIVALS
 from benches.versus.rivals import page as rivals_page
 from benches.versus.rivals.workloads import workloads as rivals_workloads
-from benches.versus.runner import run_all, steps, title
+from benches.versus.runner import in_order, run_all, steps, title
 from benches.versus.systems import ApacheKafka, System, Tidelog
 from benches.versus.workload import Workload
 from benches.versus.workloads import all_workloads
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--only", default="", help="workloads with this text in their name; or rivals")
+    parser.add_argument("--update", action="store_true", help="with --only: put its rows into the page")
     parser.add_argument("--alone", action="store_true", help="without Apache Kafka and the rivals")
     parser.add_argument("--no-rivals", action="store_true", help="without NATS and RabbitMQ")
     parser.add_argument("--no-page", action="store_true", help="leave docs/benchmarks.md as it is")
@@ -51,9 +53,13 @@ def compare_with_kafka(options: argparse.Namespace) -> None:
         return
     found = measure(workloads, [Tidelog] if options.alone else [Tidelog, ApacheKafka], options)
     print(page.table(found))
-    if not (options.quick or options.only or options.no_page or options.alone):
-        results.write(found)
-        page.update(found)
+    if options.quick or options.no_page or options.alone or (options.only and not options.update):
+        return
+    if options.only:
+        titles = [title(each) for each in in_order(all_workloads(1.0))]
+        found = results.merged(results.read(), found, titles)
+    results.write(found)
+    page.update(found)
 
 
 def compare_with_rivals(options: argparse.Namespace) -> None:

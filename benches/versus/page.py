@@ -46,7 +46,21 @@ def table(results: dict[str, Any]) -> str:
             cells += [ratio, _goal(figure, "goal", "met"), _share_of_bare(figure)]
             lines.append(f"| {workload['name']} | {unit} | {' | '.join(cells)} |")
     lines += [f"\nFailed: {what}: {why}" for what, why in results["failed"].items()]
+    lines += again(results["workloads"])
     return "\n".join(lines)
+
+
+def again(workloads: list[dict[str, Any]]) -> list[str]:
+    """A line for each commit at which some workloads were measured by themselves, after the whole run."""
+    commits: dict[str, list[dict[str, Any]]] = {}
+    for workload in workloads:
+        if "run" in workload:
+            commits.setdefault(workload["run"]["commit"], []).append(workload)
+    return [
+        f"\nMeasured again at commit {commit}, {min(row['run']['when'] for row in rows)} and later, "
+        f"{rows[0]['run']['rounds']} rounds: {'; '.join(row['name'] for row in rows)}."
+        for commit, rows in commits.items()
+    ]
 
 
 def cell(figure: dict[str, Any], system: str) -> str:

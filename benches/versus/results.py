@@ -45,16 +45,43 @@ def as_json(measured: Measured, failed: dict[str, str], rounds: int, scale: floa
     }
 
 
+RUN = ("machine", "commit", "when", "rounds")
+"""What a row that was measured again has of its own."""
+
+
+def merged(known: dict[str, Any], again: dict[str, Any], titles: list[str]) -> dict[str, Any]:
+    """`known` with the workloads of `again` in it, in the order of `titles`; other rows are gone."""
+    run = {name: again[name] for name in RUN}
+    rows = {row["name"]: row for row in known["workloads"]}
+    rows |= {row["name"]: row | {"run": run} for row in again["workloads"]}
+    measured = [row["name"] for row in again["workloads"]]
+    failed = {
+        what: why
+        for what, why in known["failed"].items()
+        if not any(what.startswith(row) for row in measured)
+    }
+    return known | {
+        "workloads": [rows[title] for title in titles if title in rows],
+        "failed": failed | again["failed"],
+    }
+
+
+def read(file: Path = FILE) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads(file.read_text())
+    return known
+
+
 def write(results: dict[str, Any], file: Path = FILE) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def _commit() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """With `-dirty` where code differs from it; pages do not count, since a run writes them."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "benches")
+    return _git("describe", "--always") + ("-dirty" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()

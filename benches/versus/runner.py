@@ -19,6 +19,11 @@ def title(workload: Workload) -> str:
     return f"{workload.name} ({workload.arena})"
 
 
+def in_order(workloads: Iterable[Workload]) -> list[Workload]:
+    """By arena, and as they are listed within one."""
+    return sorted(workloads, key=lambda each: (each.arena.brokers, each.arena.durability, each.arena.purpose))
+
+
 def run_all(
     workloads: Sequence[Workload],
     kinds: Iterable[type[System]],
@@ -29,10 +34,7 @@ def run_all(
     measured: Measured = {}
     failed: dict[str, str] = {}
     kinds = list(kinds)
-    ordered = sorted(
-        workloads, key=lambda each: (each.arena.brokers, each.arena.durability, each.arena.purpose)
-    )
-    for arena, group in groupby(ordered, key=lambda each: each.arena):
+    for arena, group in groupby(in_order(workloads), key=lambda each: each.arena):
         with ExitStack() as running:
             tell(f"starting {arena}")
             systems: list[System] = []
@@ -55,6 +57,10 @@ def _alternate(
 ) -> list[Rounds]:
     """One more round comes first and is not counted: compiled code and warm caches for everybody."""
     found = {figure.name: Rounds(figure) for figure in workload.figures}
+    if workload.warm_up is not None:
+        for system in systems:
+            tell(f"{title(workload)}: warming up {system.name}")
+            workload.warm_up(system)
     for number in range(rounds + 1):
         # Who begins changes, so that nobody always runs into what the other left behind.
         turns = [(system.name, partial(workload.run, system)) for system in systems]
@@ -77,4 +83,5 @@ def steps(workloads: Sequence[Workload], systems: int, rounds: int) -> int:
     """How often `tell` is called, for a progress bar."""
     arenas: set[Arena] = {workload.arena for workload in workloads}
     turns = sum(systems + (workload.bare is not None) for workload in workloads)
-    return len(arenas) + turns * (rounds + 1)
+    warm_ups = systems * sum(workload.warm_up is not None for workload in workloads)
+    return len(arenas) + warm_ups + turns * (rounds + 1)

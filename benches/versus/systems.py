@@ -30,17 +30,21 @@ KAFKA_JVM = [
 FSYNC_OF_KAFKA = {"log.flush.interval.messages": "1"}
 """Kafka then syncs before it acknowledges, as `durability=fsync` does."""
 
+DEFAULTS = {"Tidelog": "fsync", "Apache Kafka": "os"}
+"""What `durability` means where it is `defaults`: each system as it comes."""
+
 LOCKS_OF_KAFKA = {"group.share.max.partition.max.record.locks": "10000"}
 """Share groups may then be given as many as benches of queues use; what they get stays the default."""
 
 
 class System(ABC):
-    """`with` starts it. `durability` is `os` (Kafka's default: the page cache) or `fsync`."""
+    """`with` starts it. `durability` is `os` (the page cache), `fsync`, or `defaults`: the system's own."""
 
     name: str
 
     def __init__(self, durability: str = "os", brokers: int = 1) -> None:
-        self.durability, self.brokers = durability, brokers
+        self.durability = DEFAULTS.get(self.name, "os") if durability == "defaults" else durability
+        self.brokers = brokers
         self._running = ExitStack()
         self._topics = 0
 

@@ -16,6 +16,7 @@ class Arena:
     """How both systems are set up; workloads of one arena share the running brokers."""
 
     durability: str = "os"
+    """`os`, `fsync`, or `defaults`: what each of them does unless it is told otherwise."""
     brokers: int = 1
     purpose: str = ""
     """Sets apart what would spoil the running brokers for others, such as restarts."""
@@ -34,3 +35,5 @@ class Workload:
     """One round on a running system: the value of each figure by its name."""
     bare: Callable[[], Mapping[str, float]] | None = None
     """The same by a loop of bare system calls: what this machine allows at most."""
+    warm_up: Callable[[System], object] | None = None
+    """Before the first round, for figures that a JVM which still compiles would spoil."""
