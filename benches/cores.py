@@ -1,4 +1,4 @@
-"""What a second core brings: the rate of produce requests and broker CPU of each, with --cores 2 against 1.
+"""What a second core brings: rate, CPU and latency of produce requests, with --cores 2 against 1.
 
     python -m benches.cores [--rounds N]
 
@@ -32,6 +32,7 @@ from benches.rig.frames import (
 )
 from benches.rig.load import Load, answer_size, replay
 from benches.rig.report import machine, show
+from benches.versus.figures import Figure, Rounds
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
@@ -42,9 +43,21 @@ KINDS = (("one record", 200, 120_000, 8), ("16 KiB", 16 * 1024, 24_000, 4))
 PORTS = {1: 19400, 2: 19410}
 
 
+ONE, TWO = "1 core", "2 cores"
+FIGURES = (
+    Figure("rate", "requests/s", True),
+    Figure("broker CPU", "us/request", False),
+    Figure("p99", "ms", False),
+    Figure("generator's CPU", "us/request", False),
+)
+
+
 class Round(NamedTuple):
+    """In the order of FIGURES."""
+
     rate: float
     broker_us: float
+    p99_ms: float
     generator_us: float
 
 
@@ -100,7 +113,8 @@ def one_round(running: RunningCluster, size: int, count: int, connections: int) 
     if written != count + PARTITIONS:
         raise RuntimeError(f"{written} batches are in the logs, {count + PARTITIONS} were sent")
     generator = sum(one.cpu for one in done)
-    return Round(count / max(seconds, 1e-9), cpu / count * 1e6, generator / count * 1e6)
+    p99 = max(one.p99_ms for one in done)
+    return Round(count / max(seconds, 1e-9), cpu / count * 1e6, p99, generator / count * 1e6)
 
 
 def _halves(led: dict[int, Address]) -> list[list[int]]:
@@ -109,23 +123,30 @@ def _halves(led: dict[int, Address]) -> list[list[int]]:
     return [in_order[: PARTITIONS // 2], in_order[PARTITIONS // 2 :]]
 
 
+def compare(rounds: int, scale: float = 1.0) -> Iterator[tuple[str, list[Rounds]]]:
+    """A workload after the other: its name, and what the rounds of one core and of two brought."""
+    with running_cores(1) as one, running_cores(2) as two:
+        for name, size, count, connections in KINDS:
+            found = [Rounds(figure) for figure in FIGURES]
+            for number in range(rounds + 1):
+                for side, running in ((ONE, one), (TWO, two)):
+                    round_ = one_round(running, size, int(count * scale), connections)
+                    if number:  # the first one warms up
+                        for rounds_of, value in zip(found, round_, strict=True):
+                            rounds_of.add(side, value)
+            yield f"{name} requests, acks=1, {GENERATORS * connections} connections", found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     print(machine())
-    with running_cores(1) as one, running_cores(2) as two:
-        for name, size, count, connections in KINDS:
-            rounds: dict[int, list[Round]] = {1: [], 2: []}
-            for _ in range(options.rounds):
-                for cores, running in ((1, one), (2, two)):
-                    rounds[cores].append(one_round(running, size, count, connections))
-            best = {cores: max(found) for cores, found in rounds.items()}
-            for cores, found in best.items():
-                show(f"{name}, {cores} core(s): rate", found.rate, "/s")
-                show(f"{name}, {cores} core(s): broker CPU a request", found.broker_us, "us")
-                show(f"{name}, {cores} core(s): generator CPU a request", found.generator_us, "us")
-            show(f"{name}: rate of two cores : one", best[2].rate / best[1].rate, "")
+    for name, found in compare(options.rounds):
+        for figure in found:
+            for side, value in figure.medians().items():
+                show(f"{name}, {side}: {figure.figure.name}", value, figure.figure.unit)
+            show(f"{name}, {TWO} : {ONE}: {figure.figure.name}", figure.ratio(TWO, ONE) or 0.0, "")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,9 @@ class Replayed(NamedTuple):
     """From the first request to the last answer."""
     cpu: float
     """Seconds of the generator itself."""
+    p50_ms: float
+    p99_ms: float
+    """From a request that is sent to its answer."""
 
     @property
     def rate(self) -> float:

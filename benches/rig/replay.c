@@ -5,7 +5,8 @@
  * The standard input has KINDS requests of the same size (1 if not given). Each connection sends them in turn;
  * their first ones are spread over the kinds.
  * Each connection sends its share of COUNT and keeps up to WINDOW of them unanswered; answers are counted by
- * their size. Prints one line of JSON; "cpu" is the generator's own CPU time.
+ * their size. Prints one line of JSON; "cpu" is the generator's own CPU time, "p50_ms" and "p99_ms" are from the
+ * moment that a request was sent in full to its answer.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,11 +28,15 @@ struct flow {
     int fd, waits_to_send;
     long sent, received; /* bytes */
     long first;          /* where in the requests it begins */
+    long stamped, timed; /* requests sent in full, and those whose answer is there */
+    double *sent_at;     /* of the last `window` requests */
 };
 
 static char *run;                /* requests one after the other, so that a send never stops for want of bytes */
 static long request_size, all_size, run_size, kinds = 1, window, share, answer_size;
 static int poller;
+static float *answered_ms;
+static long answered;
 
 static void fail(const char *what) {
     fprintf(stderr, "replay: %s: %s\n", what, errno ? strerror(errno) : "the server closed the connection");
@@ -89,8 +94,25 @@ static void send_allowed(struct flow *flow) {
         if (sent < 0) break;
         flow->sent += sent;
     }
+    stamp(flow);
     int full = flow->sent < allowed;
     if (full != flow->waits_to_send) listen_for(flow, EPOLL_CTL_MOD, full);
+}
+
+static void stamp(struct flow *flow) {
+    double at = now();
+    for (; flow->stamped < flow->sent / request_size; flow->stamped++) flow->sent_at[flow->stamped % window] = at;
+}
+
+static void time_answers(struct flow *flow) {
+    double at = now();
+    for (; flow->timed < flow->received / answer_size; flow->timed++)
+        answered_ms[answered++] = (at - flow->sent_at[flow->timed % window]) * 1000;
+}
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
 }
 
 static void receive(struct flow *flow) {
@@ -99,6 +121,7 @@ static void receive(struct flow *flow) {
     if (!got) errno = 0;
     if (!got || (got < 0 && errno != EAGAIN)) fail("receive");
     if (got > 0) flow->received += got;
+    time_answers(flow);
 }
 
 int main(int n, char **a) {
@@ -109,8 +132,10 @@ int main(int n, char **a) {
     read_request();
     poller = epoll_create1(0);
     struct flow *flows = calloc(connections, sizeof *flows);
+    answered_ms = malloc((share * connections + 1) * sizeof *answered_ms);
     for (int i = 0; i < connections; i++) {
         flows[i].first = i * kinds / connections * request_size;
+        flows[i].sent_at = malloc(window * sizeof(double));
         flows[i].fd = dial(a[1], atoi(a[2]));
         listen_for(&flows[i], EPOLL_CTL_ADD, 0);
     }
@@ -131,5 +156,8 @@ int main(int n, char **a) {
             }
         }
     }
-    printf("{\"seconds\": %.6f, \"cpu\": %.6f, \"requests\": %ld}\n", now() - began, cpu() - used, share * connections);
+    double took = now() - began, spent = cpu() - used;
+    qsort(answered_ms, answered, sizeof *answered_ms, ascending);
+    printf("{\"seconds\": %.6f, \"cpu\": %.6f, \"requests\": %ld, \"p50_ms\": %.3f, \"p99_ms\": %.3f}\n", took, spent,
+           share * connections, answered_ms[answered / 2], answered_ms[answered * 99 / 100]);
 }

@@ -5,7 +5,8 @@
 `--quick` takes a tenth of the load and one round: a look, not a result, so it leaves the page alone.
 `--only TEXT` leaves it alone too; with `--update` it replaces the rows of these workloads, and says when.
 NATS JetStream and RabbitMQ streams follow, in a table of their own; `--only rivals` runs nothing else.
-Queues come last: share groups beside RabbitMQ's quorum queues; `--only queues` runs nothing else.
+Queues follow: share groups beside RabbitMQ's quorum queues; `--only queues` runs nothing else.
+Tidelog beside itself comes last: cores and the shared sync; `--only within` runs nothing else.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benches.rig.report import machine
-from benches.versus import page, results
+from benches.versus import page, results, within
 from benches.versus.queues import page as queues_page
 from benches.versus.queues.quorum import QuorumQueues
 from benches.versus.queues.workloads import workloads as queue_workloads
@@ -45,6 +46,8 @@ def main() -> None:
     if not (options.no_rivals or options.alone):
         compare_with_rivals(options)
         compare_queues(options)
+    if options.only in ("", "within"):
+        compare_within(options)
 
 
 def compare_with_kafka(options: argparse.Namespace) -> None:
@@ -98,10 +101,18 @@ def compare_queues(options: argparse.Namespace) -> None:
         queues_page.update(found)
 
 
+def compare_within(options: argparse.Namespace) -> None:
+    found = within.measure(_rounds(options), _scale(options))
+    print(within.table(found))
+    if not (options.quick or options.no_page):
+        results.write(found, within.FILE)
+        within.update(found)
+
+
 def measure(
     workloads: Sequence[Workload], kinds: Sequence[type[System]], options: argparse.Namespace
 ) -> dict[str, Any]:
-    rounds = options.rounds or (1 if options.quick else 5)
+    rounds = _rounds(options)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, transient=True) as progress:
         bar = progress.add_task("", total=steps(workloads, len(kinds), rounds))
@@ -111,6 +122,11 @@ def measure(
 
         measured, failed = run_all(workloads, kinds, rounds, tell)
     return results.as_json(measured, failed, rounds, _scale(options))
+
+
+def _rounds(options: argparse.Namespace) -> int:
+    given: int | None = options.rounds
+    return given or (1 if options.quick else 5)
 
 
 def _scale(options: argparse.Namespace) -> float:

@@ -43,7 +43,7 @@ def table(results: dict[str, Any]) -> str:
             cells = [cell(figure, name) for name in ("Tidelog", "Apache Kafka")]
             ratio = f"**{figure['ratio']:.2f}**" if figure["ratio"] is not None else ""
             unit = f"{figure['name']}, {figure['unit']}"
-            cells += [ratio, _goal(figure, "goal", "met"), _share_of_bare(figure)]
+            cells += [ratio, goal(figure, "goal", "met"), _share_of_bare(figure)]
             lines.append(f"| {workload['name']} | {unit} | {' | '.join(cells)} |")
     lines += [f"\nFailed: {what}: {why}" for what, why in results["failed"].items()]
     lines += again(results["workloads"])
@@ -77,10 +77,10 @@ def _number(value: float) -> str:
 def _share_of_bare(figure: dict[str, Any]) -> str:
     if figure["ratio_to_bare"] is None:
         return ""
-    return f"**{figure['ratio_to_bare']:.2f}** {_goal(figure, 'goal_of_bare', 'met_of_bare')}"
+    return f"**{figure['ratio_to_bare']:.2f}** {goal(figure, 'goal_of_bare', 'met_of_bare')}"
 
 
-def _goal(figure: dict[str, Any], goal: str, met: str) -> str:
+def goal(figure: dict[str, Any], goal: str, met: str) -> str:
     if figure[goal] is None:
         return ""
     side = "≥" if figure["more_is_better"] else "≤"

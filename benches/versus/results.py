@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.rig.report import machine
+from benches.versus.figures import Rounds
 from benches.versus.runner import BARE, Measured
 
 ROOT = Path(__file__).parents[2]
@@ -16,31 +17,34 @@ FILE = ROOT / "docs" / "benchmarks" / "versus.json"
 def as_json(measured: Measured, failed: dict[str, str], rounds: int, scale: float) -> dict[str, Any]:
     return {
         "machine": machine(),
-        "commit": _commit(),
+        "commit": commit(),
         "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "rounds": rounds,
         "scale": scale,
         "failed": failed,
-        "workloads": [
+        "workloads": [row(name, figures) for name, figures in measured.items()],
+    }
+
+
+def row(
+    name: str, figures: list[Rounds], ours: str = "Tidelog", theirs: str = "Apache Kafka"
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "figures": [
             {
-                "name": name,
-                "figures": [
-                    {
-                        "name": each.figure.name,
-                        "unit": each.figure.unit,
-                        "more_is_better": each.figure.more_is_better,
-                        "goal": each.figure.goal,
-                        "goal_of_bare": each.figure.goal_of_bare,
-                        "values": each.values,
-                        "ratio": (ratio := each.ratio("Tidelog", "Apache Kafka")),
-                        "met": each.is_met(ratio, each.figure.goal),
-                        "ratio_to_bare": (share := each.ratio("Tidelog", BARE)),
-                        "met_of_bare": each.is_met(share, each.figure.goal_of_bare),
-                    }
-                    for each in figures
-                ],
+                "name": each.figure.name,
+                "unit": each.figure.unit,
+                "more_is_better": each.figure.more_is_better,
+                "goal": each.figure.goal,
+                "goal_of_bare": each.figure.goal_of_bare,
+                "values": each.values,
+                "ratio": (ratio := each.ratio(ours, theirs)),
+                "met": each.is_met(ratio, each.figure.goal),
+                "ratio_to_bare": (share := each.ratio(ours, BARE)),
+                "met_of_bare": each.is_met(share, each.figure.goal_of_bare),
             }
-            for name, figures in measured.items()
+            for each in figures
         ],
     }
 
@@ -76,7 +80,7 @@ def write(results: dict[str, Any], file: Path = FILE) -> None:
     file.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def _commit() -> str:
+def commit() -> str:
     """With `-dirty` where code differs from it; pages do not count, since a run writes them."""
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "benches")
     return _git("describe", "--always") + ("-dirty" if changed else "")
