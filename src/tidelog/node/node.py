@@ -40,6 +40,7 @@ from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.security.quota_switch import QuotaSwitch
 from tidelog.broker.trusted_clock import TrustedClock
+from tidelog.metadata.brokers.cores import cores_of_machine, started_cores
 from tidelog.metadata.image.records import Endpoint
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.node.chores import start_chores
@@ -259,7 +260,7 @@ class BrokerNode:
         server = network.listen(
             serving,
             self.config.listeners(),
-            self._memory.fitting(self.config),
+            self._memory.fitting(self.config, cores=started_cores(self.config)),
             first=self.services.inter_broker_listener,
         )
         opened.push_async_callback(server.drain, 0.0)
@@ -323,8 +324,9 @@ class BrokerNode:
         quotas = QuotaSwitch(services, self._clock, self.config)
 
         def change_limits() -> None:
-            quotas.follow(metadata.image.security.quotas)
-            server.change_limits(self._memory.fitting(metadata.config, quotas.address_rates))
+            cores = cores_of_machine(self.config, metadata.image.brokers, self.node_id)
+            quotas.follow(metadata.image.security.quotas, cores)
+            server.change_limits(self._memory.fitting(metadata.config, quotas.address_rates, cores=cores))
             network.follow(metadata.config)
 
         await partitions.open_all(metadata.image, metadata.config)

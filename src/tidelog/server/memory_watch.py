@@ -36,18 +36,19 @@ class MemoryWatch:
         self._is_logged = False
 
     def fitting(
-        self, config: BrokerConfig, rates: Mapping[str | None, float] | None = None
+        self, config: BrokerConfig, rates: Mapping[str | None, float] | None = None, *, cores: int = 1
     ) -> ConnectionLimits:
-        """Returns the limits of the configuration, with a budget for requests that fits the memory limit."""
+        """Returns the limits of the configuration, with a budget for requests that fits the memory limit;
+        of a machine with several cores the share of one."""
         if self.reading is None and self._source is not None:
             with suppress(OSError):
                 self.reading = self._source.read()
-        wanted = ConnectionLimits.from_config(config, rates)
-        limits = fitting(wanted, self.reading)
+        wanted = ConnectionLimits.from_config(config, rates).shared_by(cores)
+        limits = fitting(wanted, self.reading, cores)
         if limits is not wanted and self.reading is not None and not self._is_logged:
             self._is_logged = True
             log.warning(
-                "requests may hold %s, a quarter of the memory limit of %s: queued.max.request.bytes is more",
+                "requests may hold %s, by the memory limit of %s: queued.max.request.bytes is more",
                 *(size_text(limits.held_bytes_max), size_text(self.reading.limit_bytes)),
             )
         return limits
@@ -94,11 +95,11 @@ class MemoryWatch:
         yield
 
 
-def fitting(limits: ConnectionLimits, reading: MemoryReading | None) -> ConnectionLimits:
-    """Returns limits whose budget for requests is no more than a quarter of the memory limit."""
+def fitting(limits: ConnectionLimits, reading: MemoryReading | None, cores: int = 1) -> ConnectionLimits:
+    """Returns limits whose budget for requests, of all cores, is at most a quarter of the memory limit."""
     if reading is None or not reading.is_limit:
         return limits
-    held = reading.limit_bytes // BUDGET_SHARE
+    held = reading.limit_bytes // BUDGET_SHARE // cores
     if limits.held_bytes_max <= held:
         return limits
     return replace(limits, held_bytes_max=held, frame_bytes_max=min(limits.frame_bytes_max, held))

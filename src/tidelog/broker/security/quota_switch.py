@@ -9,6 +9,7 @@ from tidelog.broker.security.client_quotas import ClientQuotas, limits_clients, 
 from tidelog.broker.security.mutation_quotas import MutationQuotas
 from tidelog.broker.security.throttle_counts import ThrottleCounts
 from tidelog.security.quotas.entity import Quotas
+from tidelog.security.quotas.share import shared_quotas
 
 
 class Charging(Protocol):
@@ -35,6 +36,7 @@ class QuotaSwitch:
             counts=services.throttled,
         )
         self._quotas: Quotas = {}
+        self._cores = 1
         self.address_rates: Mapping[str | None, float] = {}
         """New connections a second, by address; None is the default."""
 
@@ -43,14 +45,16 @@ class QuotaSwitch:
         """How often idle clients may be forgotten."""
         return self._clients.span_ms / 1000
 
-    def follow(self, quotas: Quotas) -> None:
-        """The quotas are these from the next request on, on open connections as well."""
-        if quotas is self._quotas:
+    def follow(self, quotas: Quotas, cores: int = 1) -> None:
+        """The quotas of the machine, which has so many cores, are these from the next request on, on open
+        connections as well."""
+        if quotas is self._quotas and cores == self._cores:
             return
-        self._quotas = quotas
-        self._clients.follow(quotas)
-        self._mutations.follow(quotas)
-        self.address_rates = of_addresses(quotas)
+        self._quotas, self._cores = quotas, cores
+        own = shared_quotas(quotas, cores)
+        self._clients.follow(own)
+        self._mutations.follow(own)
+        self.address_rates = of_addresses(own)
         is_on = limits_clients(quotas)
         self._services.throttle = self._clients if is_on else None
         self._services.mutations = self._mutations if is_on else None

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.base.config.config import BrokerConfig
-from tidelog.base.config.setting import INT_MAX
 from tidelog.base.listener import Listener
 from tidelog.cli.cores.count import core_log_dir
 from tidelog.cli.exits import CliError, Exit
@@ -15,15 +14,12 @@ from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, reg
 
 ID_STEP = 1000
 PORT_MAX = 65_535
-CONNECTIONS_OF_A_BROKER = 8
-"""As many as a broker may have with another: metadata, heartbeats, forwarded requests, replicas, markers."""
-CONNECTIONS = ("max.connections", "max.connections.per.ip")
 SHARED_OUT = {
     "background.threads": 2,
     "log.cleaner.threads": 1,
     "num.recovery.threads.per.data.dir": 1,
 }
-"""Limits of the machine, which its brokers divide among them, with the least that each of them gets."""
+"""Threads of the machine, which its brokers divide among them, with the least that each of them gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class CoresPlan(FleetPlan):
             **({} if self.config.list("controller.quorum.voters") else voters),
             **self._shares(),
             **self._own_files(core),
-            "broker.cores": "1",
+            "broker.cores": str(len(self.members)),
             "broker.machine": self.machine,
             "node.id": str(member.id),
             "listeners": ",".join(map(str, self._listeners(core).values())),
@@ -97,20 +93,9 @@ class CoresPlan(FleetPlan):
         return {"audit.file": f"{name}-{core}{kind}"}
 
     def _shares(self) -> dict[str, str]:
+        """Other limits may change while the brokers run, so that each takes its share of them by itself."""
         count = len(self.members)
-        least = {
-            # A broker must be able to take a request of the largest size,
-            "queued.max.request.bytes": self.config.int("socket.request.max.bytes"),
-            # and to let in the other brokers of a machine, which have one address.
-            **dict.fromkeys(CONNECTIONS, max(1, CONNECTIONS_OF_A_BROKER * (count - 1))),
-            **SHARED_OUT,
-        }
-        limits = {name: self.config.int(name) for name in least}
-        return {
-            name: str(max(least[name], limit // count))
-            for name, limit in limits.items()
-            if 0 < limit < INT_MAX
-        }
+        return {name: str(max(least, self.config.int(name) // count)) for name, least in SHARED_OUT.items()}
 
 
 def plan_cores(

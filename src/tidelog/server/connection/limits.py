@@ -7,15 +7,18 @@ are the settings an operator knows.
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.listener_settings import name_for
 from tidelog.base.settings.quotas import parse_overrides
+from tidelog.security.quotas.share import share_of
 
 MIB = 1024 * 1024
 UNLIMITED = 2**31 - 1
+CONNECTIONS_OF_A_BROKER = 8
+"""As many as a broker may have with another: metadata, heartbeats, forwarded requests, replicas, markers."""
 
 
 class ListenerLimits(NamedTuple):
@@ -94,6 +97,30 @@ class ConnectionLimits:
             backlog=config.int("socket.listen.backlog.size"),
             send_buffer_bytes=config.int("socket.send.buffer.bytes"),
             receive_buffer_bytes=config.int("socket.receive.buffer.bytes"),
+        )
+
+    def shared_by(self, cores: int) -> "ConnectionLimits":
+        """Those of one core, where they hold for a machine with so many. Rates of addresses stay."""
+        if cores == 1:
+            return self
+        # The other brokers of the machine, which have one address, must be let in.
+        most = CONNECTIONS_OF_A_BROKER * (cores - 1)
+        held = self.held_bytes_max
+        return replace(
+            self,
+            held_bytes_max=held if held == sys.maxsize else max(self.frame_bytes_max, held // cores),
+            connections_max=share_of(self.connections_max, cores, most),
+            connections_per_ip_max=share_of(self.connections_per_ip_max, cores, most),
+            connections_per_ip={
+                host: share_of(limit, cores, most) for host, limit in self.connections_per_ip.items()
+            },
+            connection_rate_max=share_of(self.connection_rate_max, cores),
+            by_listener={
+                name: ListenerLimits(
+                    share_of(limits.connections_max, cores, most), share_of(limits.rate_max, cores)
+                )
+                for name, limits in self.by_listener.items()
+            },
         )
 
     def connections_of(self, host: str) -> int:
