@@ -185,6 +185,12 @@ class Running:
     def drain(self, seconds: float) -> "concurrent.futures.Future[int]":
         return asyncio.run_coroutine_threadsafe(self.server.drain(seconds), self.loop)
 
+    def held_bytes(self) -> int:
+        """As the server's loop sees it: a thread can look in while a connection is giving its memory back."""
+        held = self.ask(lambda: self.server.held_bytes)
+        assert isinstance(held, int)
+        return held
+
     def ask(self, request: Callable[[], object]) -> object:
         """Run something on the server's loop and wait for what it returns."""
 

@@ -135,7 +135,7 @@ def test_frames_of_all_sizes_arrive_unchanged(start: Callable[..., Running]) -> 
     with running.connect() as sock:
         assert exchange(sock, expected, len(expected)) == expected
     wait_for(lambda: running.server.connection_count == 0)
-    assert running.server.held_bytes == 0
+    assert running.held_bytes() == 0
 
 
 def test_one_busy_connection_does_not_starve_another(start: Callable[..., Running]) -> None:
