@@ -121,3 +121,25 @@ def test_guards_that_nobody_uses_expire(log: PartitionLog) -> None:
     assert len(log.producer_state.verifications) == 1
     log.producer_state.expire(NOW_MS + day_ms)
     assert len(log.producer_state.verifications) == 0
+
+
+def test_a_late_batch_of_the_first_protocol_joins_the_next_transaction_if_its_number_is_due(
+    log: PartitionLog,
+) -> None:
+    """As in Kafka, where the coordinator cannot tell them apart either: see docs/transactions.md."""
+    write(log, 0)
+    end_transaction(log, 7, ControlType.ABORT)
+    guard = begin(log, 1)  # the coordinator says: the partition is part of the producer's open transaction
+    assert log.producer_state.find_retry(header(1)) is None
+    log.producer_state.check_verified(header(1), guard)
+    with pytest.raises(KafkaError) as caught:
+        log.producer_state.find_retry(header(2))  # of a client that does not give the number away again
+    assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_late_batch_of_the_second_protocol_has_an_old_epoch(log: PartitionLog) -> None:
+    write(log, 0)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    with pytest.raises(KafkaError) as caught:
+        log.producer_state.find_retry(header(1))
+    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
