@@ -84,6 +84,11 @@ static void listen_for(struct flow *flow, int operation, int waits_to_send) {
     flow->waits_to_send = waits_to_send;
 }
 
+static void stamp(struct flow *flow) {
+    double at = now();
+    for (; flow->stamped < flow->sent / request_size; flow->stamped++) flow->sent_at[flow->stamped % window] = at;
+}
+
 static void send_allowed(struct flow *flow) {
     long allowed = (flow->received / answer_size + window) * request_size;
     if (allowed > share * request_size) allowed = share * request_size;
@@ -97,11 +102,6 @@ static void send_allowed(struct flow *flow) {
     stamp(flow);
     int full = flow->sent < allowed;
     if (full != flow->waits_to_send) listen_for(flow, EPOLL_CTL_MOD, full);
-}
-
-static void stamp(struct flow *flow) {
-    double at = now();
-    for (; flow->stamped < flow->sent / request_size; flow->stamped++) flow->sent_at[flow->stamped % window] = at;
 }
 
 static void time_answers(struct flow *flow) {
