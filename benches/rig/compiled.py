@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -22,5 +23,9 @@ def compiled(source: Path, *libraries: Path) -> Path:
         CACHE.mkdir(parents=True, exist_ok=True)
         paths = [f"-Wl,-rpath,{library.parent}" for library in libraries]
         flags = ["-O2", "-Wall", "-Wextra", "-Werror", *paths]
-        subprocess.run([compiler, *flags, "-o", made, source, *libraries, "-lpthread"], check=True)
+        # Several threads, or runs, may come here at once: none may start what another still writes.
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            whole = Path(folder) / made.name
+            subprocess.run([compiler, *flags, "-o", whole, source, *libraries, "-lpthread"], check=True)
+            whole.replace(made)
     return made
