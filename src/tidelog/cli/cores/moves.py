@@ -1,19 +1,23 @@
 """Replicas that go from core to core of one machine, after the number of its cores was changed."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
+from tidelog.base.units import size_text
 from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.elect_leaders import Election, elect_leaders
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.quorum import look_at_quorum
 from tidelog.cli.cluster.view import Broker, ClusterView, look_at_brokers, look_at_cluster, numbers_text
+from tidelog.cli.cores.pieces import copied_bytes, pieces
+from tidelog.cli.cores.spread_mark import SpreadMark
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.reassign.calls import alter_reassignments, list_reassignments
 from tidelog.cli.reassign.cordons import set_cordons
 from tidelog.cli.reassign.plan import Move
-from tidelog.cli.reassign.run import AT_A_TIME, wait_until_done
+from tidelog.cli.reassign.progress import Standing, Tracker
+from tidelog.cli.reassign.run import clean_up, sizes_of, wait_until_done
 from tidelog.cli.reassign.throttle import set_throttle
 from tidelog.clients.records import TopicPartition
 from tidelog.metadata.leaders.layout import PlacedPartition
@@ -24,36 +28,43 @@ LOOKS_MAX = 5
 
 LEADER_PATIENCE_S = 30.0
 LOOK_S = 0.2
+SAY_EVERY_S = 10.0
 
 Say = Callable[[str], None]
 
 
-def fill_new_cores(direct: DirectCluster, cores: Sequence[int], rate: int, say: Say) -> None:
-    """Cores that hold nothing get their share of what the others hold."""
+def fill_new_cores(
+    direct: DirectCluster, cores: Sequence[int], rate: int, say: Say, mark: SpreadMark
+) -> None:
+    """Cores that hold nothing get their share of what the others hold. The mark is there until it is done."""
     view = look_at_cluster(direct)
     held = dict.fromkeys(cores, 0)
     for partition in view.partitions.values():
         for core in held.keys() & partition.replicas:
             held[core] += 1
-    if min(held.values()) > 0:
+    if min(held.values()) > 0 and not mark.is_set:
         return
     moves = _planned(direct, view, cores)
     if moves:
+        mark.set()
         say(f"{len(moves)} of {sum(held.values())} replicas move to other cores of this machine.")
-        _carry_out(direct, view, moves, rate)
+        _carry_out(direct, view, moves, rate, say)
         say("The replicas are spread over the cores.")
+    mark.clear()
 
 
-def reopen_cores(direct: DirectCluster, cores: Sequence[int]) -> None:
-    """Cores that stay take replicas again, where a start with fewer of them was given up.
+def reopen_cores(direct: DirectCluster, cores: Sequence[int]) -> bool:
+    """Cores that stay take replicas again, where a start with fewer was given up; says whether any do.
 
     No start closes the first core: where it is closed, an operator drains the machine.
     """
     view = look_at_brokers(direct)
     stored = look_at_log_dirs(direct, [broker for broker in view.alive if broker.id in cores], [])
     closed = [id for id in cores if id in stored and stored[id].cordoned]
-    if cores[0] not in closed:
-        _set_cordons(direct, [view.brokers[id] for id in closed], cordoned=False)
+    if not closed or cores[0] in closed:
+        return False
+    _set_cordons(direct, [view.brokers[id] for id in closed], cordoned=False)
+    return True
 
 
 def empty_cores(
@@ -69,7 +80,7 @@ def empty_cores(
         moves = _planned(direct, view, cores, leaving)
         if not moves:
             return
-        _carry_out(direct, view, moves, rate)
+        _carry_out(direct, view, moves, rate, say)
     raise CliError(
         f"New replicas come to {_named(leaving)} time and again.",
         cause="a reassignment or another tool places them there.",
@@ -97,23 +108,54 @@ def _planned(
     ]
 
 
-def _carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], rate: int) -> None:
-    if rate:
-        set_throttle(direct, view, moves, rate)
+def _carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], rate: int, say: Say) -> None:
+    """A piece after the other. What is refused does not keep the rest back; it is raised at the end."""
+    sizes = sizes_of(direct, view, moves)
+    progress = _Progress(len(moves), sum(copied_bytes(move, sizes) for move in moves), say)
     refused: dict[TopicPartition, CliError] = {}
-    for first in range(0, len(moves), AT_A_TIME):
-        wanted: Mapping[TopicPartition, tuple[int, ...]] = {
-            move.place: move.after for move in moves[first : first + AT_A_TIME]
-        }
-        refused |= alter_reassignments(direct, wanted)
-    started = [move for move in moves if move.place not in refused]
-    if started:
-        wait_until_done(direct, {move.place: move.adding for move in started})
-        elect_leaders(
-            direct, Election.PREFERRED, [move.place for move in started if move.after[0] != move.before[0]]
-        )
+    for piece in pieces(moves, sizes):
+        refused |= _carry_out_piece(direct, view, piece, rate, progress)
+        progress.add(len(piece), sum(copied_bytes(move, sizes) for move in piece))
     if refused:
         raise next(iter(refused.values()))
+
+
+def _carry_out_piece(
+    direct: DirectCluster, view: ClusterView, piece: Sequence[Move], rate: int, progress: "_Progress"
+) -> dict[TopicPartition, CliError]:
+    if rate:
+        set_throttle(direct, view, piece, rate)
+    refused = alter_reassignments(direct, {move.place: move.after for move in piece})
+    started = [move for move in piece if move.place not in refused]
+    if started:
+        Tracker(direct, {move.place: move.adding for move in started}).follow(progress.show)
+    clean_up(direct, [move.place.topic for move in piece])
+    led = [move.place for move in started if move.after[0] != move.before[0]]
+    if led:
+        elect_leaders(direct, Election.PREFERRED, led)
+    return refused
+
+
+class _Progress:
+    """A line in the log now and then; the end has a line of its own."""
+
+    def __init__(self, partitions: int, copied: int, say: Say) -> None:
+        self._partitions, self._bytes, self._say = partitions, copied, say
+        self._partitions_done = self._bytes_done = 0
+        self._said_at = time.monotonic()
+
+    def add(self, partitions: int, copied: int) -> None:
+        """A piece is done."""
+        self._partitions_done += partitions
+        self._bytes_done += copied
+
+    def show(self, piece: Standing) -> None:
+        if time.monotonic() - self._said_at < SAY_EVERY_S:
+            return
+        self._said_at = time.monotonic()
+        moved = self._partitions_done + piece.partitions_done
+        left = max(0, self._bytes - self._bytes_done - piece.bytes_done)
+        self._say(f"Moved {moved} of {self._partitions} partitions, {size_text(left)} left.")
 
 
 def _set_cordons(direct: DirectCluster, brokers: Sequence[Broker], *, cordoned: bool) -> None:

@@ -18,13 +18,14 @@ from tidelog.cli.cores.count import known_cores, wanted_cores
 from tidelog.cli.cores.leftovers import remove_log_dirs
 from tidelog.cli.cores.moves import empty_cores, fill_new_cores, reopen_cores
 from tidelog.cli.cores.plan import CoresPlan, plan_cores
-from tidelog.cli.cores.voice import CoresVoice
+from tidelog.cli.cores.spread_mark import SpreadMark
+from tidelog.cli.cores.voice import CoresVoice, why_unchanged
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.plan import MemberPlan, refuse_taken_ports
 from tidelog.cli.fleet.supervisor import Fleet
 from tidelog.cli.session import Session
-from tidelog.cli.up.membership_watch import properties_for_brokers
+from tidelog.cli.up.broker_login import properties_for_brokers
 
 if TYPE_CHECKING:
     from tidelog.server.service_manager import ServiceManager
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MOVE_TIMEOUT_S = 30.0
 GONE_PATIENCE_S = 15.0
 LOOK_S = 0.05
+FIRST_RETRY_S, LONGEST_RETRY_S = 30.0, 600.0
 
 
 def plan_of(
@@ -119,38 +121,51 @@ class CoreFleet(Fleet):
             self._manager.ready(self.plan.bootstrap_servers)
 
     async def _serve(self) -> None:
-        moved = in_daemon_thread(self._move_replicas)
-        stopped = asyncio.ensure_future(self._stop.wait())
-        waited: set[asyncio.Future[Any]] = {moved, stopped}
-        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if not moved.done():
-            moved.cancel()  # the moves go on, and the next start waits for them
-            return
-        moved.result()
-        await self._retire()
-        await super()._serve()
+        changing = asyncio.create_task(self._change_cores(), name="cores")
+        try:
+            await super()._serve()
+        finally:
+            self._stop.set()
+            await changing
+
+    async def _change_cores(self) -> None:
+        """Until each core holds what it shall hold. While replicas cannot move, all cores go on serving."""
+        wait_s = FIRST_RETRY_S
+        while not self._stop.is_set():
+            moved = in_daemon_thread(self._move_replicas)
+            stopped = asyncio.ensure_future(self._stop.wait())
+            waited: set[asyncio.Future[Any]] = {moved, stopped}
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if not moved.done():
+                moved.cancel()  # what began to move goes on, and the next start with the rest
+                return
+            error = moved.exception()
+            if error is None:
+                await self._retire()
+                return
+            if self._stop.is_set():
+                return  # the brokers stop, so they do not answer
+            self.cores_voice.moved(why_unchanged(error, self.cores.leaving, wait_s))
+            await self._sleep_unless_stopped(asyncio.sleep(wait_s))
+            wait_s = min(LONGEST_RETRY_S, wait_s * 2)
 
     def _move_replicas(self) -> None:
-        """In a thread of its own. What cannot be done stops the machine only where cores are to leave."""
+        """In a thread of its own."""
         cores, leaving = [member.id for member in self.plan.members], self.cores.leaving
         if len(cores) == 1:
             return
         rate = self.plan.config.int("broker.cores.copy.bytes.per.second")
-        try:
-            with self._session() as session:
-                direct = DirectCluster(session)
-                reopen_cores(direct, cores[: self.cores.count])
-                if leaving:
-                    empty_cores(direct, cores, leaving, rate, self.cores_voice.moved)
-                else:
-                    fill_new_cores(direct, cores, rate, self.cores_voice.moved)
-        except CliError as error:
-            if self._stop.is_set():
-                return  # the brokers stop, so they do not answer
+        mark = SpreadMark(self.plan.config.list("log.dirs"))
+        with self._session() as session:
+            direct = DirectCluster(session)
+            if reopen_cores(direct, cores[: self.cores.count]):
+                mark.set()
             if leaving:
-                raise
-            self.cores_voice.moved(f"New cores stay empty: {error.message} Try: tidelog cluster rebalance")
+                mark.clear()
+                empty_cores(direct, cores, leaving, rate, self.cores_voice.moved)
+            else:
+                fill_new_cores(direct, cores, rate, self.cores_voice.moved, mark)
 
     async def _retire(self) -> None:
         """Stops the cores that hold nothing any more; the controller forgets them as they stop."""
@@ -181,14 +196,6 @@ class CoreFleet(Fleet):
 
     def _session(self) -> closing[Session]:
         properties = properties_for_brokers(self.plan.config)
-        if properties is None:
-            listener = self.plan.config.inter_broker_listener()
-            raise CliError(
-                f"The supervisor cannot ask the brokers at listener {listener}.",
-                cause="it has no user or certificate for it.",
-                attempt="the former number of cores; tidelog cluster drain BROKER for each that is to leave, "
-                "stop, remove its log dir below cores/, and start with the new number",
-            )
         return closing(
             Session(
                 servers=self.plan.broker_addresses, timeout_s=MOVE_TIMEOUT_S, properties=properties, json=True

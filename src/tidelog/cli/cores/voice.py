@@ -1,14 +1,16 @@
 """What `--cores` says of a machine: one entry, which unfolds into its cores."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from tidelog import __version__
+from tidelog.cli.cluster.view import numbers_text
 from tidelog.cli.cores.json_log import JsonLog
 from tidelog.cli.cores.plan import CoresPlan
+from tidelog.cli.exits import CliError
 from tidelog.cli.fleet.log import CombinedLog
 from tidelog.cli.fleet.voice import Voice
 from tidelog.cli.up.banner import PROMISES, bold, command_name, metrics_lines, registry_lines, short_path
@@ -40,6 +42,22 @@ class CoresVoice(Voice):
             self._event({"event": "moves", "message": text})
         else:
             self._note(self.plan.members[0].id, [text])
+
+
+def why_unchanged(error: BaseException, leaving: Sequence[int], wait_s: float) -> str:
+    """Replicas could not be moved: who serves on, why, when it is tried again, and what a person can do."""
+    if leaving:
+        what = f"Cores that are to leave still hold replicas, and serve them: {numbers_text(leaving)}."
+    else:
+        what = "New cores are not filled yet."
+    reason = error.message if isinstance(error, CliError) else f"{type(error).__name__}: {error}"
+    parts = [what, reason]
+    if isinstance(error, CliError) and error.cause:
+        parts.append(f"Cause: {error.cause}")
+    parts.append(f"Next try in {wait_s:.0f} s, and at the next start.")
+    if isinstance(error, CliError) and error.attempt:
+        parts.append(f"Try: {error.attempt}")
+    return " ".join(parts)
 
 
 def _counted(cores: int) -> str:

@@ -80,7 +80,7 @@ def how_options(command: Command) -> Command:
 def carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], how: How) -> None:
     """Every step of it, with a report at the end; CliError says what could not be done."""
     session = direct.session
-    sizes = _sizes(direct, view, moves)
+    sizes = sizes_of(direct, view, moves)
     if not session.json:
         _show(moves, sizes)
     elif how.dry_run:
@@ -197,7 +197,7 @@ def _strayed(direct: DirectCluster, moves: Sequence[Move]) -> CliError | None:
     return None
 
 
-def _sizes(direct: DirectCluster, view: ClusterView, moves: Sequence[Move]) -> dict[TopicPartition, int]:
+def sizes_of(direct: DirectCluster, view: ClusterView, moves: Sequence[Move]) -> dict[TopicPartition, int]:
     copied = [move.place for move in moves if move.adding]
     sizes: dict[TopicPartition, int] = {}
     for stored in look_at_log_dirs(direct, view.alive, copied).values() if copied else ():

@@ -7,12 +7,12 @@ import asyncio
 from contextlib import closing, suppress
 
 from tidelog.base.config.config import BrokerConfig
-from tidelog.base.security_protocol import SecurityProtocol
 from tidelog.base.voters import parse_voters
 from tidelog.cli.cluster.view import Broker, ClusterView, look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
+from tidelog.cli.up.broker_login import properties_for_brokers
 
 FIRST_LOOK_S, LOOK_EVERY_S, LOOK_TIMEOUT_S = 3.0, 3.0, 1.0
 
@@ -24,8 +24,7 @@ async def until_refused(config: BrokerConfig) -> CliError:
     properties = properties_for_brokers(config)
     await asyncio.sleep(FIRST_LOOK_S)
     while True:
-        can_look = bool(servers) and properties is not None
-        view = await asyncio.to_thread(_look, servers, properties or {}) if can_look else None
+        view = await asyncio.to_thread(_look, servers, properties) if servers else None
         if view is not None and (reason := conflict(config, view)) is not None:
             return reason
         await asyncio.sleep(LOOK_EVERY_S)
@@ -51,29 +50,6 @@ def _is_here(config: BrokerConfig, other: Broker) -> bool:
         (listener.host, listener.port) == (other.host, other.port)
         for listener in config.advertised_listeners()
     )
-
-
-def properties_for_brokers(config: BrokerConfig) -> dict[str, str] | None:
-    """With which a client gets past the brokers' own listener; None where this broker cannot tell."""
-    listener = config.inter_broker_listener()
-    match config.security_protocols().get(listener):
-        case SecurityProtocol.PLAINTEXT:
-            return {}
-        case SecurityProtocol.SSL:
-            own = config.for_listener(listener)
-            key, trusted = (
-                own.optional_text("ssl.keystore.location"),
-                own.optional_text("ssl.truststore.location"),
-            )
-            if key is None or trusted is None or own.optional_text("ssl.key.password") is not None:
-                return None
-            return {
-                "security.protocol": "SSL",
-                "ssl.ca.location": trusted,
-                "ssl.certificate.location": key,
-                "ssl.key.location": key,
-            }
-    return None
 
 
 def _look(servers: str, properties: dict[str, str]) -> ClusterView | None:

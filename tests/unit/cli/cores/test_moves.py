@@ -1,6 +1,8 @@
 """What a start with another number of cores asks of the cluster."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +13,12 @@ from tidelog.cli.cluster.quorum import Member as Voter
 from tidelog.cli.cluster.quorum import Quorum
 from tidelog.cli.cluster.view import Broker, ClusterView, Partition
 from tidelog.cli.cores import moves
+from tidelog.cli.cores.pieces import BYTES_MAX, PARTITIONS_MAX, pieces
+from tidelog.cli.cores.spread_mark import SpreadMark
 from tidelog.cli.exits import CliError
 from tidelog.cli.reassign.calls import Ongoing
+from tidelog.cli.reassign.plan import Move
+from tidelog.cli.reassign.progress import Standing
 from tidelog.clients.records import TopicPartition
 
 CORES = (1, 1001)
@@ -36,6 +42,8 @@ class Cluster:
         self.voters: tuple[int, ...] = (1,)
         self.wanted: dict[TopicPartition, tuple[int, ...]] = {}
         self.seconds = 0.0
+        self.sizes: dict[TopicPartition, int] = {}
+        self.pieces: list[list[TopicPartition]] = []
         self.refuses_cordons = False
 
     def look(self, *_: Any) -> ClusterView:
@@ -58,6 +66,15 @@ class Cluster:
                 self.view = view_of(self.ongoing.pop(place).target)
             else:
                 self.view = view_of(self.wanted[place])
+
+    def tracker(self, direct: Any, copies: dict[TopicPartition, Any]) -> Any:
+        def follow(show: Any) -> None:
+            self.pieces.append(list(copies))
+            self.seconds += moves.SAY_EVERY_S
+            show(Standing(len(copies), 1, 100, 40))
+            self.wait(direct, copies)
+
+        return SimpleNamespace(follow=follow)
 
     def alter(self, _: Any, wanted: dict[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, CliError]:
         self.wanted |= wanted
@@ -83,6 +100,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         ("wait_until_done", cluster.wait),
         ("alter_reassignments", cluster.alter),
         ("elect_leaders", lambda *_: None),
+        ("sizes_of", lambda *_: dict(cluster.sizes)),
+        ("clean_up", lambda *_: None),
+        ("Tracker", cluster.tracker),
     ):
         monkeypatch.setattr(moves, name, answer)
     monkeypatch.setattr("time.monotonic", lambda: cluster.seconds)
@@ -96,13 +116,13 @@ def empty() -> None:
 
 def test_a_core_that_was_to_leave_and_stays_takes_replicas_again(cluster: Cluster) -> None:
     cluster.cordoned = {1001, 3}
-    moves.reopen_cores(DIRECT, CORES)
+    assert moves.reopen_cores(DIRECT, CORES)
     assert cluster.cordoned == {3}, "broker 3 is of another machine"
 
 
 def test_a_machine_that_an_operator_drains_stays_closed(cluster: Cluster) -> None:
     cluster.cordoned = {1, 1001}
-    moves.reopen_cores(DIRECT, CORES)
+    assert not moves.reopen_cores(DIRECT, CORES)
     assert cluster.cordoned == {1, 1001}
 
 
@@ -146,3 +166,37 @@ def test_without_a_leader_a_core_stays(cluster: Cluster) -> None:
     with pytest.raises(CliError, match="has no leader"):
         empty()
     assert cluster.seconds >= moves.LEADER_PATIENCE_S
+
+
+def test_pieces_are_bounded_by_partitions_and_by_bytes() -> None:
+    small = [Move(TopicPartition("t", number), (1,), (1001,)) for number in range(PARTITIONS_MAX + 1)]
+    assert [len(piece) for piece in pieces(small, {})] == [PARTITIONS_MAX, 1]
+    large = {small[0].place: 2 * BYTES_MAX, small[1].place: BYTES_MAX, small[2].place: 1}
+    assert [len(piece) for piece in pieces(small[:4], large)] == [1, 1, 2]
+    assert list(pieces([], {})) == []
+
+
+def test_progress_counts_the_pieces_before(cluster: Cluster) -> None:
+    places = [TopicPartition("orders", number) for number in range(2)]
+    said: list[str] = []
+    cluster.sizes = dict.fromkeys(places, BYTES_MAX)
+    found = [Move(place, (1001,), (1,)) for place in places]
+    moves._carry_out(DIRECT, cluster.view, found, 0, said.append)
+    assert cluster.pieces == [[places[0]], [places[1]]]
+    assert said == ["Moved 1 of 2 partitions, 2 GiB left.", "Moved 2 of 2 partitions, 1024 MiB left."]
+
+
+def test_spreading_that_was_cut_short_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    """The new core holds something already, so only the mark tells."""
+    places = [TopicPartition("orders", number) for number in range(4)]
+    brokers = cluster.view.brokers
+    led = {place: Partition(place, 1, (1,), (1,)) for place in places[:3]}
+    led[places[3]] = Partition(places[3], 1001, (1001,), (1001,))
+    cluster.view = ClusterView("c", 1, brokers, led)
+    mark = SpreadMark([str(tmp_path)])
+    moves.fill_new_cores(DIRECT, CORES, 0, lambda _: None, mark)
+    assert cluster.wanted == {}
+    mark.set()
+    moves.fill_new_cores(DIRECT, CORES, 0, lambda _: None, mark)
+    assert list(cluster.wanted.values()) == [(1001,)]
+    assert not mark.is_set

@@ -126,3 +126,37 @@ def test_moves_that_a_stop_ends_say_nothing(
 
     assert asyncio.run(serve()) == []
     assert capsys.readouterr().out == ""
+
+
+def test_cores_that_cannot_be_emptied_go_on_serving(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It is tried again, and done once it can be."""
+    gone = asyncio.Event()
+    tries = iter([CliError("No leader.", cause="it is down.", attempt="a look"), None])
+
+    def empty(*_: Any) -> None:
+        if (error := next(tries)) is not None:
+            raise error
+
+    async def serve() -> None:
+        serving = asyncio.create_task(machine._serve())
+        await asyncio.wait_for(gone.wait(), 10)
+        assert not serving.done()
+        machine.stop()
+        await serving
+
+    def moved(text: str) -> None:
+        tell(text)
+        if text.startswith("Broker 1001 is drained"):
+            gone.set()
+
+    tell = machine.cores_voice.moved
+    monkeypatch.setattr(machine.cores_voice, "moved", moved)
+    monkeypatch.setattr(supervisor, "reopen_cores", lambda *_: False)
+    monkeypatch.setattr(supervisor, "empty_cores", empty)
+    monkeypatch.setattr(supervisor, "FIRST_RETRY_S", 0.0)
+    asyncio.run(serve())
+    said = capsys.readouterr().out
+    assert "serve them: 1001 and 2001. No leader. Cause: it is down. Next try in 0 s" in said
+    assert "Broker 2001 is drained and gone." in said
