@@ -3,19 +3,17 @@
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop.fleet_process import FleetProcess, run_tidelog
+from tests.interop.numbered_records import PARTITIONS, TOPIC, leaders, read_all, send
 from tests.interop.waiting import eventually
 from tidelog.server.free_ports import free_ports
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]
-TOPIC, PARTITIONS = "orders", 8
 
 
 @pytest.fixture
@@ -31,41 +29,6 @@ def up(tmp_path: Path) -> Iterator[Up]:
     for running in started:
         if running.process.poll() is None:
             running.stop()
-
-
-def leaders(servers: str) -> list[int]:
-    found = AdminClient({"bootstrap.servers": servers}).list_topics(TOPIC, timeout=10).topics[TOPIC]
-    return [partition.leader for partition in found.partitions.values()]
-
-
-def send(servers: str, numbers: range) -> None:
-    producer = Producer({"bootstrap.servers": servers, "acks": "all", "enable.idempotence": True})
-    failed: list[Any] = []
-    for number in numbers:
-        producer.produce(
-            TOPIC,
-            str(number),
-            partition=number % PARTITIONS,
-            on_delivery=lambda error, _: failed.append(error) if error else None,
-        )
-    assert producer.flush(60) == 0
-    assert failed == []
-
-
-def read_all(servers: str, group: str, count: int) -> list[int]:
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"})
-    consumer.subscribe([TOPIC])
-    found: list[int] = []
-    try:
-        for _ in range(600):
-            for message in consumer.consume(500, 0.1):
-                assert message.error() is None
-                found.append(int(message.value()))
-            if len(found) >= count:
-                break
-    finally:
-        consumer.close()
-    return sorted(found)
 
 
 def test_a_machine_of_two_cores_and_back_to_one(up: Up) -> None:
