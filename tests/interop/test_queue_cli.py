@@ -263,8 +263,8 @@ def test_a_queue_at_work(
     peeked = tidelog("queue", "peek", group, "--json").json_lines
     assert [(record["offset"], record["state"], record["deliveries"]) for record in peeked] == [
         (1, "delayed", 1),
-        (3, "available", 0),
-        (4, "available", 0),
+        (3, "in flight", 1),
+        (4, "in flight", 1),
         (5, "scheduled", 0),
     ]
     everything = tidelog("queue", "peek", group, "--from", "beginning", "--done", "-n", "3", "-O").out
@@ -282,6 +282,20 @@ def test_a_queue_at_work(
     [back] = take(queue, 1)
     assert (back.key, back.delivery_count) == (b"k2", 1)
     back.done()
+    queue.close()
+
+    # Without a worker no leader has the group in memory: what is stored is shown.
+    eventually(lambda: not tidelog("queue", "describe", group, "--json").json[0]["members"])
+    [row] = [row for row in tidelog("queue", "list", "--json").json if row["group"] == group]
+    assert (row["state"], row["depth"], row["in_flight"], row["delayed"]) == ("Empty", 2, 0, 1)
+    assert row["oldest_age_ms"] is not None
+    assert row["scheduled"] is None, "no leader has looked through the records"
+    peeked = tidelog("queue", "peek", group, "--json").json_lines
+    assert [(record["offset"], record["state"], record["deliveries"]) for record in peeked] == [
+        (1, "delayed", 1),
+        (5, "scheduled", 0),
+    ]
+    assert "once: 1" in tidelog("queue", "stats", group, "--sample", "0").out
 
 
 def test_a_queue_is_moved_and_emptied(tidelog: Tidelog, jobs: str, group: str, workers: Workers) -> None:

@@ -241,7 +241,7 @@ class ShareRig:
             reachable_brokers=lambda _: [],
         )
         self.moved: set[int] = set()
-        self.hosted: Any = SimpleNamespace(find=self._find, current=self._current)
+        self.hosted: Any = SimpleNamespace(find=self._find, current=self._current, led=self._led)
         self.shares = SharePartitions(self.clock, self.metadata, self.hosted, self.store)
         self.services: Any = SimpleNamespace(
             clock=self.clock,
@@ -249,6 +249,7 @@ class ShareRig:
             config=self.metadata.config,
             partitions=self.hosted,
             shares=self.shares,
+            persister=self.store,
             authorizer=None,
         )
         self._connections = 0
@@ -272,6 +273,10 @@ class ShareRig:
 
     def _current(self, _: bytes, index: int) -> Partition | None:
         return None if index in self.moved else self.partitions[index]
+
+    def _led(self, topic: str, index: int) -> Partition | None:
+        is_here = topic == TOPIC and 0 <= index < len(self.partitions) and index not in self.moved
+        return self.partitions[index] if is_here and self.partitions[index].is_leader else None
 
     def move_away(self, index: int = 0) -> None:
         """To other brokers: the object that stood for the partition here does not hear of it."""

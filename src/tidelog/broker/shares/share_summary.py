@@ -1,12 +1,30 @@
 """What an operator sees of a share partition: its records by state, its holders, and its oldest record."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from tidelog.base.ids import Offset, TimestampMs
-from tidelog.broker.shares.led_share import LedShare
+from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.replication.partition import Partition
+from tidelog.replication.read_limit import ReadLimit
+from tidelog.shares.partition.share_partition import SharePartition
+from tidelog.shares.place import SharePlace
 from tidelog.storage.segment.batch_walk import header_at
 
 NO_TIMESTAMP: TimestampMs = -1
+
+
+class SeenShare(Protocol):
+    """A share partition that is loaded, or as it is stored."""
+
+    @property
+    def place(self) -> SharePlace: ...
+    @property
+    def partition(self) -> Partition: ...
+    @property
+    def share(self) -> SharePartition: ...
+    @property
+    def read_limit(self) -> ReadLimit: ...
+    @property
+    def leader_epoch(self) -> Epoch: ...
 
 
 class ShareSummary(NamedTuple):
@@ -27,8 +45,7 @@ class ShareSummary(NamedTuple):
         return max(0, self.readable_end - self.start_offset - self.done)
 
 
-def summarize(led: LedShare) -> ShareSummary:
-    """For a share partition that is loaded."""
+def summarize(led: SeenShare) -> ShareSummary:
     share = led.share
     return ShareSummary(
         share.start_offset,
@@ -43,7 +60,7 @@ def summarize(led: LedShare) -> ShareSummary:
     )
 
 
-def oldest_timestamp(led: LedShare) -> TimestampMs:
+def oldest_timestamp(led: SeenShare) -> TimestampMs:
     """The timestamp of the batch with the oldest unfinished record; -1 where there is none.
 
     Reads one header of the log. KafkaError if the log cannot be read.

@@ -1,8 +1,9 @@
 """Queues as they are now: members and start offsets of coordinators, the rest of the partitions' leaders."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import ErrorCode
 from tidelog.cli.cluster.view import Broker, look_at_brokers
@@ -10,8 +11,11 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.queue.calls import LOOK_AGAIN, ask, ask_coordinator, no_such_queue
-from tidelog.cli.queue.standing import Holder, Member, Queue, QueuePartition, merged
+from tidelog.cli.queue.standing import Holder, Member, Queue, QueuePartition, merged, stored_partition
 from tidelog.clients.records import TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.wire.messages.describe_share_partitions import DescribeSharePartitionsTopic
 
 SHARE = "share"
 FIRST_WITH_TYPES = 5
@@ -28,7 +32,7 @@ def list_queues(direct: DirectCluster) -> list[Queue]:
     from tidelog.wire.messages.list_groups import ListGroupsRequest
 
     brokers = look_at_brokers(direct).alive
-    reported = _reported_by(direct, brokers, None) or {}
+    reported = _reported_by(direct, brokers, None)
     found: list[Queue] = []
     for broker in brokers:
         request = ListGroupsRequest(types_filter=[SHARE])
@@ -40,8 +44,20 @@ def list_queues(direct: DirectCluster) -> list[Queue]:
             raise refusal(answer.error_code, None, f"Broker {broker.id} does not list its groups")
         names = [group.group_id for group in answer.groups]
         for first in range(0, len(names), GROUPS_MAX):
-            found += _described(direct, broker, names[first : first + GROUPS_MAX], reported)
+            found += _described(direct, broker, names[first : first + GROUPS_MAX], reported or {})
+    if reported is not None:
+        found = [_looked_up(direct, brokers, queue) for queue in found]
     return sorted(found, key=lambda queue: queue.name)
+
+
+def _looked_up(direct: DirectCluster, brokers: Sequence[Broker], queue: Queue) -> Queue:
+    """With what is stored of partitions that no leader has loaded, where something waits."""
+    unknown = [part for part in queue.partitions if part.leader is None and part.depth]
+    if not unknown:
+        return queue
+    reported = _reported_by(direct, brokers, queue.name, unknown) or {}
+    parts = merged(queue.partitions, reported.get(queue.name, ()), is_empty=not queue.members)
+    return replace(queue, partitions=parts)
 
 
 def find_queue(direct: DirectCluster, name: str) -> Queue:
@@ -54,9 +70,10 @@ def find_queue(direct: DirectCluster, name: str) -> Queue:
         raise no_such_queue(name, direct)
     if group.error_code:
         raise refusal(group.error_code, group.error_message, f"Group '{name}'")
-    stored, _ = ask_coordinator(direct, name, _offsets([name]), lambda answer: answer.groups[0].error_code)
-    reported = _reported_by(direct, look_at_brokers(direct).alive, name) or {}
-    return _queue(coordinator, group, _stored(stored.groups[0]), reported.get(name, []))
+    offsets, _ = ask_coordinator(direct, name, _offsets([name]), lambda answer: answer.groups[0].error_code)
+    stored = _stored(offsets.groups[0])
+    reported = _reported_by(direct, look_at_brokers(direct).alive, name, stored) or {}
+    return _queue(coordinator, group, stored, reported.get(name, []))
 
 
 def reported_partitions(direct: DirectCluster, name: str) -> list[QueuePartition] | None:
@@ -125,10 +142,10 @@ def _stored(group: Any) -> list[QueuePartition]:
     if group.error_code:
         raise refusal(group.error_code, group.error_message, f"The offsets of group '{group.group_id}'")
     return [
-        QueuePartition(
+        stored_partition(
             TopicPartition(topic.topic_name, part.partition_index),
-            start_offset=_known(part.start_offset),
-            depth=_known(part.lag),
+            _known(part.start_offset),
+            _known(part.lag),
         )
         for topic in group.topics
         for part in topic.partitions
@@ -136,13 +153,21 @@ def _stored(group: Any) -> list[QueuePartition]:
     ]
 
 
-def _reported_by(direct: DirectCluster, brokers: Iterable[Broker], name: str | None) -> Reported | None:
+def _reported_by(
+    direct: DirectCluster,
+    brokers: Iterable[Broker],
+    name: str | None,
+    parts: Iterable[QueuePartition] | None = None,
+) -> Reported | None:
+    """What leaders say of the partitions; of those that are named, also what is stored alone. None where
+    brokers are of Apache Kafka, which has no request for it."""
     from tidelog.wire.messages.describe_share_partitions import DescribeSharePartitionsRequest
 
+    request = DescribeSharePartitionsRequest(group_id=name, topics=None if parts is None else named(parts))
     found: Reported = {}
     for broker in brokers:
         try:
-            answer = ask(direct, broker, DescribeSharePartitionsRequest(group_id=name))
+            answer = ask(direct, broker, request)
         except CliError as error:
             if error.code is Exit.REFUSED:  # it does not offer the request
                 return None
@@ -150,11 +175,21 @@ def _reported_by(direct: DirectCluster, brokers: Iterable[Broker], name: str | N
         if answer.error_code:
             raise refusal(answer.error_code, answer.error_message, f"The queues at broker {broker.id}")
         for part in answer.partitions:
-            found.setdefault(part.group_id, []).append(_reported(part))
+            if part.partition >= 0:
+                found.setdefault(part.group_id, []).append(_reported(part, broker.id))
     return found
 
 
-def _reported(part: Any) -> QueuePartition:
+def named(parts: Iterable[QueuePartition]) -> "list[DescribeSharePartitionsTopic]":
+    from tidelog.wire.messages.describe_share_partitions import DescribeSharePartitionsTopic
+
+    topics: dict[str, list[int]] = {}
+    for part in parts:
+        topics.setdefault(part.place.topic, []).append(part.place.partition)
+    return [DescribeSharePartitionsTopic(name=topic, partitions=indexes) for topic, indexes in topics.items()]
+
+
+def _reported(part: Any, leader: int) -> QueuePartition:
     place = TopicPartition(part.topic_name, part.partition)
     if part.error_code:
         return QueuePartition(place, error=part.error_message or ErrorCode.of(part.error_code).text)
@@ -164,7 +199,7 @@ def _reported(part: Any) -> QueuePartition:
         end_offset=_known(part.readable_end),
         depth=max(0, part.readable_end - part.start_offset - part.done),
         in_flight=part.acquired,
-        scheduled=part.scheduled,
+        scheduled=_known(part.scheduled),
         delayed=part.delayed,
         dying=part.archiving,
         next_due_ms=_known(part.next_due_ms),
@@ -173,7 +208,7 @@ def _reported(part: Any) -> QueuePartition:
         holders=tuple(
             Holder(each.member_id, each.acquired, _known(each.next_deadline_ms)) for each in part.members
         ),
-        identity=(bytes(part.topic_id), part.leader_epoch),
+        leader=leader,
         problem=part.dead_letter_problem,
     )
 

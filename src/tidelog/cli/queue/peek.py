@@ -8,6 +8,7 @@ from itertools import islice
 
 import click
 
+from tidelog.cli.cluster.view import look_at_brokers
 from tidelog.cli.connection import Cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.group.names import complete_group
@@ -19,8 +20,8 @@ from tidelog.cli.queue.calls import needs_leaders
 from tidelog.cli.queue.looking import find_queue
 from tidelog.cli.queue.record_states import UNKNOWN, RecordState
 from tidelog.cli.queue.settings import queue_settings
-from tidelog.cli.queue.standing import QueuePartition, add
-from tidelog.cli.queue.stored_states import read_states, topic_delay
+from tidelog.cli.queue.standing import QueuePartition
+from tidelog.cli.queue.states_lookup import StatesLookup, topic_delay
 from tidelog.cli.records.format import Columns, Consumed, as_json, choose
 from tidelog.cli.records.positions import Position, PositionType
 from tidelog.cli.records.reader import Reader
@@ -83,9 +84,8 @@ def peek(
 ) -> None:
     """Show the records that come next in a queue, partition by partition, without taking them.
 
-    Each with its state as far as it is stored: available, scheduled, delayed (it waits for its retry) or
-    dying (on its way to the dead-letter topic), and how often it was delivered. Records in flight count as
-    available: which of them a member holds, only the leader knows.
+    Each with its state: available, in flight (a member holds it), scheduled, delayed (it waits for its retry)
+    or dying (on its way to the dead-letter topic), and how often it was delivered.
 
     \b
     tidelog queue peek workers
@@ -95,6 +95,7 @@ def peek(
     columns = Columns(*(shown or everything for shown in (keys, headers, timestamps, offsets)))
     show, end = state_format("json" if session.json else form, columns)
     direct, cluster = DirectCluster(session), Cluster(session)
+    brokers = {broker.id: broker for broker in look_at_brokers(direct).alive}
     queue = find_queue(direct, name)
     parts = [part for part in queue.partitions if not choices or any(is_of(part, each) for each in choices)]
     if parts and all(part.start_offset is None for part in parts) and start is None:
@@ -104,8 +105,12 @@ def peek(
         sys.stdout.reconfigure(errors="surrogateescape")  # the raw format carries any byte through
     shown = 0
     for part in parts:
+        states = None
+        if part.leader in brokers:
+            delay = topic_delay(direct, part.place.topic)
+            states = StatesLookup(direct, brokers[part.leader], name, part, delay)
         for record, state in islice(
-            _peeked(direct, cluster, name, part, start, isolation, with_done=with_done), count
+            _peeked(cluster, part, states, start, isolation, with_done=with_done), count
         ):
             sys.stdout.write(show((record, state)) + end)
             shown += 1
@@ -114,8 +119,6 @@ def peek(
         return
     if not shown:
         note(f"No record waits for group '{name}'.")
-    if in_flight := add(*(part.in_flight for part in parts)):
-        note(f"{in_flight:,} of the records are in flight; the brokers do not say which.")
 
 
 def is_of(part: QueuePartition, choice: TopicChoice) -> bool:
@@ -124,10 +127,9 @@ def is_of(part: QueuePartition, choice: TopicChoice) -> bool:
 
 
 def _peeked(
-    direct: DirectCluster,
     cluster: Cluster,
-    group: str,
     part: QueuePartition,
+    states: StatesLookup | None,
     start: Position | None,
     isolation: str,
     *,
@@ -145,7 +147,6 @@ def _peeked(
         first = min(max(part.start_offset, bounds.low), bounds.high)
     if first >= bounds.high:
         return
-    states = read_states(direct, group, part, topic_delay(direct, topic))
     reader = Reader(cluster, topic, [Span(partition, first, bounds.high)], isolation, keep_waiting=False)
     for record in reader.records():
         state = (

@@ -1,7 +1,6 @@
-"""What a group has done with single records, as far as it is stored. Pure.
+"""What a group has done with single records, as the leader of their partition says. Pure.
 
-Stored are records that are done, dying or wait for a retry, with their deliveries. Which of the others are in
-flight only the leader knows, and it tells but their number.
+The leader tells of records that were delivered, or are done. When others are due, their headers say.
 """
 
 from bisect import bisect_right
@@ -45,6 +44,8 @@ class RecordStates:
             return RecordState("done", batch.delivery_count)
         if batch is not None and batch.state is DeliveryState.ARCHIVING:
             return RecordState("dying", batch.delivery_count)
+        if batch is not None and batch.state is DeliveryState.ACQUIRED:
+            return RecordState("in flight", batch.delivery_count)
         count = batch.delivery_count if batch is not None else 0
         if batch is not None and batch.available_at > now_ms:
             return RecordState("delayed", count, batch.available_at)

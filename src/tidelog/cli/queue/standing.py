@@ -1,7 +1,7 @@
 """A queue as plain values: the members of a share group, and what each partition holds for it. Pure.
 
-What a broker does not say is None: Apache Kafka tells start offsets and lag alone, and a partition whose
-leader has not loaded the group's state since it started tells no more. Unknown is not zero.
+What a broker does not say is None: Apache Kafka tells start offsets and lag alone, and of a group without
+members no leader knows which records are scheduled. Unknown is not zero.
 """
 
 from collections import Counter
@@ -58,8 +58,8 @@ class QueuePartition:
     deliveries: tuple[tuple[int, int], ...] = ()
     """How many records were delivered how often: (deliveries, records)."""
     holders: tuple[Holder, ...] = ()
-    identity: tuple[bytes, int] | None = None
-    """The id of the topic, and the epoch of the leader."""
+    leader: int | None = None
+    """The broker that says this: the coordinator knows the start offset and the depth alone."""
     problem: str | None = None
     """Why dead letters cannot be written."""
     error: str | None = None
@@ -68,8 +68,9 @@ class QueuePartition:
     @property
     def available(self) -> int | None:
         """Records that may be delivered now."""
-        rest = (self.in_flight, self.scheduled, self.delayed, self.dying)
-        return None if self.depth is None or self.in_flight is None else self.depth - (add(*rest) or 0)
+        if self.depth is None or self.in_flight is None or self.scheduled is None:
+            return None
+        return self.depth - (add(self.in_flight, self.scheduled, self.delayed, self.dying) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,12 @@ class Queue:
             {part.place.topic for part in self.partitions}
             | {place.topic for member in self.members for place in member.assignment}
         )
+
+
+def stored_partition(place: TopicPartition, start_offset: int | None, depth: int | None) -> QueuePartition:
+    """As the coordinator knows it. Where every record is done, no member holds one."""
+    in_flight = 0 if depth == 0 else None
+    return QueuePartition(place, start_offset, depth=depth, in_flight=in_flight)
 
 
 def add(*numbers: int | None) -> int | None:

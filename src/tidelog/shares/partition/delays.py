@@ -41,6 +41,10 @@ class Delays:
             over.append(heapq.heappop(self._heap))
         return over
 
+    def within(self, first: Offset, last: Offset) -> list[Delay]:
+        """Returns the delays of records within these offsets, in no order."""
+        return [delay for delay in self._heap if delay.first <= last and delay.last >= first]
+
     def take_unsaved(self) -> list[Delay]:
         unsaved, self.unsaved = self.unsaved, []
         return unsaved

@@ -19,10 +19,11 @@ from tidelog.shares.partition.delays import Delay, Delays
 from tidelog.shares.partition.limits import Limits
 from tidelog.shares.partition.load import load
 from tidelog.shares.partition.locks import Lock, Locks
+from tidelog.shares.partition.record_states import record_states
 from tidelog.shares.partition.summary import Holder, delivery_counts, holders
 from tidelog.shares.partition.tally import Tally
 from tidelog.shares.partition.unsaved import Unsaved, take_unsaved
-from tidelog.shares.states import AckType, DeadLetterWrite, ShareState
+from tidelog.shares.states import AckType, DeadLetterWrite, ShareState, StateBatch
 
 
 class SharePartition:
@@ -97,6 +98,10 @@ class SharePartition:
     def holders(self) -> dict[str, Holder]:
         """What each member holds, by its id."""
         return holders(self._locks)
+
+    def record_states(self, first: Offset) -> tuple[list[StateBatch], Offset]:
+        """What became of single records from this offset on, and up to where that is told."""
+        return record_states(self._window, self._delays, first)
 
     # Deliver
 

@@ -13,6 +13,7 @@ class DescribeSharePartitionsTopic(Message):
 class DescribeSharePartitionsRequest(Message):
     group_id: str | None = None
     topics: list[DescribeSharePartitionsTopic] | None = None
+    states_from: int = -1
 
 
 class DeliveryCount(Message):
@@ -24,6 +25,14 @@ class SharePartitionMember(Message):
     member_id: str = ''
     acquired: int = 0
     next_deadline_ms: int = -1
+
+
+class RecordStates(Message):
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+    available_at: int = -1
 
 
 class DescribedSharePartition(Message):
@@ -49,6 +58,8 @@ class DescribedSharePartition(Message):
     delivery_counts: list[DeliveryCount] = []
     members: list[SharePartitionMember] = []
     dead_letter_problem: str | None = None
+    record_states: list[RecordStates] = []
+    states_to: int = -1
 
 
 class DescribeSharePartitionsResponse(Message):
@@ -65,6 +76,7 @@ DescribeSharePartitionsRequest 20006 req 0-0 flex=0
  topics []DescribeSharePartitionsTopic? =None
   name str
   partitions []i32
+ states_from i64 =-1
 """,
     "DescribeSharePartitionsResponse": """\
 DescribeSharePartitionsResponse 20006 resp 0-0 flex=0
@@ -99,5 +111,12 @@ DescribeSharePartitionsResponse 20006 resp 0-0 flex=0
    acquired i64
    next_deadline_ms i64 =-1
   dead_letter_problem str? =None
+  record_states []RecordStates
+   first_offset i64
+   last_offset i64
+   delivery_state i8
+   delivery_count i16
+   available_at i64 =-1
+  states_to i64 =-1
 """,
 }

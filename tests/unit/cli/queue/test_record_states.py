@@ -1,4 +1,4 @@
-"""States of single records: by stored batches, then by headers and the topic's delay, as at the broker."""
+"""States of single records: as the leader says, then by headers and the topic's delay, as at the broker."""
 
 import pytest
 
@@ -16,6 +16,7 @@ STATES = RecordStates(
         StateBatch(12, 13, DeliveryState.ACKNOWLEDGED, 1),
         StateBatch(14, 14, DeliveryState.AVAILABLE, 2, NOW_MS + 5_000),
         StateBatch(15, 15, DeliveryState.AVAILABLE, 3, NOW_MS - 5_000),
+        StateBatch(17, 18, DeliveryState.ACQUIRED, 1),
         StateBatch(20, 29, DeliveryState.ARCHIVING, 5),
     ],
     TopicDelay(),
@@ -32,11 +33,13 @@ STATES = RecordStates(
         (14, RecordState("delayed", 2, NOW_MS + 5_000)),
         (15, RecordState("available", 3)),
         (16, RecordState("available", 0)),
+        (18, RecordState("in flight", 1)),
+        (19, RecordState("available", 0)),
         (29, RecordState("dying", 5)),
         (30, RecordState("available", 0)),
     ],
 )
-def test_stored_states(offset: int, expected: RecordState) -> None:
+def test_told_states(offset: int, expected: RecordState) -> None:
     assert STATES.of(offset, NOW_MS, [], NOW_MS) == expected
 
 

@@ -3,7 +3,15 @@
 import pytest
 
 from tidelog.cli.queue.rates import Rates, rates
-from tidelog.cli.queue.standing import Member, Queue, QueuePartition, deliveries, merged, summary
+from tidelog.cli.queue.standing import (
+    Member,
+    Queue,
+    QueuePartition,
+    deliveries,
+    merged,
+    stored_partition,
+    summary,
+)
 from tidelog.cli.queue.tables import deliveries_text, queue_json, show_queue, show_queues
 from tidelog.clients.records import TopicPartition
 
@@ -28,7 +36,7 @@ def part(place: TopicPartition = A, **changes: object) -> QueuePartition:
 
 
 def stored(place: TopicPartition, depth: int | None = None) -> QueuePartition:
-    return QueuePartition(place, start_offset=3, depth=depth)
+    return stored_partition(place, 3, depth)
 
 
 def queue(*parts: QueuePartition) -> Queue:
@@ -47,6 +55,8 @@ def test_what_no_broker_says_is_not_zero() -> None:
     assert (row["depth"], row["in_flight"], row["oldest_age_ms"]) == (None, None, None)
     assert summary(queue(stored(A, 4), part(B)), NOW_MS)["depth"] == 84
     assert stored(A, 4).available is None
+    assert part(scheduled=None).available is None
+    assert summary(queue(stored(A, 0)), NOW_MS)["in_flight"] == 0, "all is done"
     empty = summary(queue(), NOW_MS)
     assert (empty["depth"], empty["in_flight"]) == (0, 0)
 

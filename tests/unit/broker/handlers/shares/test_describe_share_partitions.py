@@ -12,12 +12,13 @@ from tidelog.broker.handlers.shares.describe_share_partitions import handle
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.security.acls.vocabulary import ResourceType
-from tidelog.shares.states import AckType
+from tidelog.shares.states import AckType, DeliveryState
 from tidelog.wire.messages.describe_share_partitions import (
     DescribedSharePartition,
     DescribeSharePartitionsRequest,
     DescribeSharePartitionsTopic,
 )
+from tidelog.wire.messages.read_share_group_state import StateBatch
 
 WAIT = {"max_wait_ms": 500}
 
@@ -105,6 +106,101 @@ def test_what_the_parts_beside_it_know_is_in_the_answer() -> None:
         [found] = await described(rig)
         assert found.dead_letter_problem == f"no topic for {GROUP}"
         assert found.next_due_ms == NOW_MS + 5
+
+    virtual_time.run(run())
+
+
+def named(*partitions: int) -> list[DescribeSharePartitionsTopic]:
+    return [DescribeSharePartitionsTopic(name=TOPIC, partitions=list(partitions))]
+
+
+def test_a_named_partition_that_no_member_reads_is_looked_up_in_the_stored_state() -> None:
+    async def run() -> None:
+        rig = ShareRig(partitions=2)
+        rig.produce(*[b"x"] * 9)
+        rig.store.start_offset, rig.store.state_epoch = 2, 7
+        rig.store.batches = [
+            StateBatch(
+                first_offset=2, last_offset=3, delivery_state=DeliveryState.AVAILABLE, delivery_count=4
+            ),
+            StateBatch(
+                first_offset=4, last_offset=4, delivery_state=DeliveryState.ARCHIVING, delivery_count=5
+            ),
+            _delayed(5, NOW_MS + 60_000),
+            _delayed(6, NOW_MS - 1),
+            StateBatch(
+                first_offset=7, last_offset=7, delivery_state=DeliveryState.ACKNOWLEDGED, delivery_count=1
+            ),
+        ]
+        [found] = await described(rig, group_id=GROUP, topics=named(0), states_from=3)
+        assert (found.start_offset, found.readable_end, found.state_epoch) == (2, 9, 7)
+        assert (found.acquired, found.delayed, found.archiving, found.done) == (0, 1, 1, 1)
+        assert found.scheduled == -1, "that is not known"
+        assert (found.next_due_ms, found.oldest_timestamp) == (NOW_MS + 60_000, NOW_MS)
+        assert [(one.count, one.records) for one in found.delivery_counts] == [(2, 2), (4, 2), (5, 1)]
+        assert found.members == []
+        assert found.states_to == -1
+        assert [
+            (one.first_offset, one.last_offset, one.delivery_state, one.delivery_count, one.available_at)
+            for one in found.record_states
+        ] == [
+            (3, 3, DeliveryState.AVAILABLE, 4, -1),
+            (4, 4, DeliveryState.ARCHIVING, 5, -1),
+            (5, 5, DeliveryState.AVAILABLE, 2, NOW_MS + 60_000),
+            (6, 6, DeliveryState.AVAILABLE, 2, -1),
+            (7, 7, DeliveryState.ACKNOWLEDGED, 1, -1),
+        ]
+        assert len(rig.shares) == 0, "a look loads nothing"
+        assert rig.store.writes == []
+
+    virtual_time.run(run())
+
+
+def _delayed(offset: int, available_at: int) -> StateBatch:
+    return StateBatch(
+        first_offset=offset,
+        last_offset=offset,
+        delivery_state=DeliveryState.AVAILABLE,
+        delivery_count=2,
+        available_at=available_at,
+    )
+
+
+def test_only_what_is_named_here_and_begun_is_looked_up() -> None:
+    async def run() -> None:
+        rig = ShareRig(partitions=3)
+        rig.produce(b"x")
+        asked = {"group_id": GROUP, "topics": named(0, 1, 7)}
+        assert await described(rig, **asked) == [], "the group has not begun"
+        rig.store.start_offset = 0
+        reads = rig.store.reads
+        assert await described(rig, group_id=GROUP) == []
+        assert await described(rig, topics=named(0)) == []
+        assert await described(rig, group_id=GROUP, topics=named()) == []
+        rig.move_away(1)
+        assert [one.partition for one in await described(rig, **asked)] == [0]
+        assert rig.store.reads == reads + 1
+        rig.store.errors = [ErrorCode.GROUP_ID_NOT_FOUND]
+        assert await described(rig, **asked) == [], "it has no state"
+
+        rig.moved.clear()
+        await rig.worker().take(**WAIT)
+        reads = rig.store.reads
+        [loaded] = await described(rig, group_id=GROUP, topics=named(0), states_from=0)
+        assert (loaded.acquired, loaded.scheduled) == (1, 0)
+        assert [one.delivery_state for one in loaded.record_states] == [DeliveryState.ACQUIRED]
+        assert rig.store.reads == reads, "the leader knows better"
+
+    virtual_time.run(run())
+
+
+def test_a_coordinator_that_does_not_answer_ends_the_look() -> None:
+    async def run() -> None:
+        rig = ShareRig(partitions=3)
+        rig.store.errors = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
+        [found] = await described(rig, group_id=GROUP, topics=named(0, 1, 2))
+        assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert len(rig.store.errors) == 1
 
     virtual_time.run(run())
 
