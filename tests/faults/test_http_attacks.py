@@ -86,6 +86,21 @@ def test_a_head_without_end_is_refused(port: HttpThread) -> None:
     wait_until_empty(port)
 
 
+def test_a_head_beyond_the_limit_is_refused_also_in_one_piece(port: HttpThread) -> None:
+    answer = port.ask(b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: a\r\n" * 8_000 + b"\r\n")
+    assert answer[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 431")
+    wait_until_empty(port)
+
+
+def test_a_request_with_two_lengths_is_refused_with_all_that_follows(port: HttpThread) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = port.ask(head + b"0\r\n\r\n" + GET)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert b"Content-Length or a Transfer-Encoding" in answer
+    wait_until_empty(port)
+
+
 def test_a_body_without_end_is_refused(port: HttpThread) -> None:
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n"
     port.ask(head + bytes(4 * 1024 * 1024))

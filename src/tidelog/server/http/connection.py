@@ -68,8 +68,13 @@ class HttpConnection(asyncio.Protocol):
             self._owner.failed(self, f"sent {self._received} bytes as one request")
             self.abort()
             return
+        # h11 measures a head that is not whole yet, and would parse a huge one that comes in one piece.
+        piece = len(data) if self._is_running else limits.head_bytes_max
         try:
-            self._http.data_received(data)
+            for begin in range(0, len(data), piece):
+                if self._transport is not None and self._transport.is_closing():
+                    break
+                self._http.data_received(data[begin : begin + piece])
         except Exception as error:  # h11 refuses to answer some kinds of nonsense
             self._owner.failed(self, f"sent something that is no HTTP: {error}")
             self.abort()

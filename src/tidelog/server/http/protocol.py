@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tidelog.server.http.connection import HttpConnection
 
 _CONNECTION = "tidelog.connection"
+_TWO_LENGTHS = "A request has a Content-Length or a Transfer-Encoding, not both."
 
 
 class NotSentError(Exception):
@@ -68,7 +69,10 @@ class HttpProtocols:
         task = asyncio.current_task()
         connection.request_begins(None if task is None else task.cancel)
         try:
-            await self._app(scope, receive, watched)
+            if _has_two_lengths(scope):
+                await say(watched, 400, _TWO_LENGTHS, [(b"connection", b"close")])
+            else:
+                await self._app(scope, receive, watched)
         except NotSentError:
             connection.abort()  # the client broke the protocol after the head of its request
         except Exception:
@@ -78,3 +82,9 @@ class HttpProtocols:
             await say(send, 500, "The broker could not answer; its log says why.")
         finally:
             connection.request_ends()
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """A proxy in front may believe the other one, and take what follows the body for its own next request."""
+    names = {name for name, _ in scope["headers"]}
+    return b"content-length" in names and b"transfer-encoding" in names

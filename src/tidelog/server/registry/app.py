@@ -76,13 +76,8 @@ class RegistryApp:
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             path = _raw_path(scope)
             _check_route(method, path)
-            if method in WITH_BODY and not is_taken(header(scope, b"content-type")):
-                raise Refused(
-                    refusal(
-                        RegistryCode.UNSUPPORTED_MEDIA_TYPE,
-                        f"HTTP 415 Unsupported Media Type: send the body as {V1_JSON} or application/json.",
-                    )
-                )
+            if method in WITH_BODY:
+                _check_form_of_body(scope)
             content_type = _content_type(scope)
             query = scope.get("query_string", b"").decode("latin-1")
             async with self._bodies.read(receive) as body:
@@ -142,6 +137,20 @@ def _check_route(method: str, path: str) -> None:
         raise Refused(
             refusal(code, f"HTTP 405 Method Not Allowed: this path takes {shown}."),
             [(b"allow", shown.encode())],
+        )
+
+
+def _check_form_of_body(scope: Scope) -> None:
+    code = RegistryCode.UNSUPPORTED_MEDIA_TYPE
+    if not is_taken(header(scope, b"content-type")):
+        raise RegistryError(
+            code, f"HTTP 415 Unsupported Media Type: send the body as {V1_JSON} or application/json."
+        )
+    encoding = header(scope, b"content-encoding").strip().lower()
+    if encoding not in ("", "identity"):
+        raise Refused(
+            refusal(code, "HTTP 415 Unsupported Media Type: send the body without a Content-Encoding."),
+            [(b"accept-encoding", b"identity")],
         )
 
 

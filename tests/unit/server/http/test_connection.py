@@ -19,6 +19,9 @@ class Transport:
     def get_write_buffer_size(self) -> int:
         return self.unsent
 
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
     def abort(self) -> None:
         self.is_aborted = True
 
@@ -26,7 +29,11 @@ class Transport:
 class Http(asyncio.Protocol):
     """Takes everything; refuses one byte as h11 refuses some nonsense."""
 
+    def __init__(self) -> None:
+        self.pieces: list[int] = []
+
     def data_received(self, data: bytes) -> None:
+        self.pieces.append(len(data))
         if data == b"!":
             raise ValueError("nonsense")
 
@@ -38,7 +45,8 @@ class Rig:
         self.now = 0.0
         self.complaints: list[str] = []
         self.transport: Any = Transport()
-        self.connection = HttpConnection(self, ("192.0.2.1", 50_000), lambda: self.now, lambda _: Http())
+        self.http = Http()
+        self.connection = HttpConnection(self, ("192.0.2.1", 50_000), lambda: self.now, lambda _: self.http)
         self.connection.connection_made(self.transport)
 
     def failed(self, connection: HttpConnection, what: str) -> None:
@@ -110,6 +118,13 @@ def test_each_request_of_a_connection_has_the_whole_size(rig: Rig) -> None:
         rig.connection.request_begins()
         rig.connection.request_ends()
     assert not rig.transport.is_aborted
+
+
+def test_a_head_comes_in_pieces_of_its_limit_and_a_body_as_it_is(rig: Rig) -> None:
+    rig.connection.data_received(b"G" * 120)
+    rig.connection.request_begins()
+    rig.connection.data_received(b"b" * 120)
+    assert rig.http.pieces == [100, 20, 120]
 
 
 def test_nonsense_ends_the_connection_and_nothing_else(rig: Rig) -> None:

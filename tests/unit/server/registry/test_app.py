@@ -97,6 +97,7 @@ def test_a_head_is_a_get():
         ("GET", "/subjects", {"accept": "text/html"}, 406),
         ("POST", "/subjects/a/versions", {"content_type": "text/plain"}, 415),
         ("PUT", "/config", {"content_type": "application/x-www-form-urlencoded"}, 415),
+        ("PUT", "/config", {"content_encoding": "gzip"}, 415),
     ],
 )
 def test_what_is_wrong_with_any_call_is_refused_here(method, target, headers, code):
@@ -106,6 +107,12 @@ def test_what_is_wrong_with_any_call_is_refused_here(method, target, headers, co
     assert f"HTTP {code}" in got.json["message"]
     assert got.headers["content-type"] == [V1_JSON]
     assert port.calls == []
+
+
+def test_a_compressed_body_is_told_what_is_taken():
+    port = Port()
+    assert port.ask("PUT", "/config", b"{}", content_encoding="br").headers["accept-encoding"] == ["identity"]
+    assert port.ask("PUT", "/config", b"{}", content_encoding="Identity").status == 200
 
 
 def test_a_wrong_method_is_told_the_right_ones():
