@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from tidelog.registry.compatibility import Level
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.metadata import checked_metadata, checked_rule_set
+from tidelog.registry.metadata import sent_metadata, sent_rule_set
 from tidelog.registry.subjects import SUBJECT_CHARS_MAX
 
 Config: TypeAlias = Mapping[str, Any]
@@ -43,9 +43,9 @@ def checked_changes(given: Mapping[str, Any]) -> dict[str, Any]:
         elif setting in _TEXTS:
             changes[setting] = _text(setting, value)
         elif setting in (DEFAULT_METADATA, OVERRIDE_METADATA):
-            changes[setting] = checked_metadata(value)
+            changes[setting] = sent_metadata(value)
         elif setting in (DEFAULT_RULE_SET, OVERRIDE_RULE_SET):
-            changes[setting] = checked_rule_set(value)
+            changes[setting] = sent_rule_set(value)
     return {name: value for name, value in changes.items() if name in SETTINGS}
 
 

@@ -42,7 +42,10 @@ def content_of_guid(guid: str) -> bytes | None:
 
 def java_order(texts: Iterable[str]) -> list[str]:
     """Returns texts in the order of Java's sorted maps: by UTF-16, not by code point."""
-    return sorted(texts, key=lambda text: text.encode("utf-16-be", "surrogatepass"))
+    ordered = sorted(texts)
+    if all(map(str.isascii, ordered)):  # most names, and the same order
+        return ordered
+    return sorted(ordered, key=lambda text: text.encode("utf-16-be", "surrogatepass"))
 
 
 def _metadata_texts(metadata: JsonObject) -> Iterator[str]:

@@ -23,6 +23,24 @@ _TEXT_FIELDS = ("name", "doc", "kind", "mode", "type")
 _ACTION_FIELDS = ("expr", "onSuccess", "onFailure")
 RULE_NAME_CHARS_MAX = 64
 
+ENTRIES_MAX = 2000
+"""Tags, properties, sensitive names, rules and their parameters that a client sends in one schema or one
+setting: they are sorted, hashed and merged on the event loop. What other registries stored may have more."""
+
+
+def sent_metadata(given: Any) -> JsonObject | None:
+    """As `checked_metadata`, of what a client sends: RegistryError, too, for more than `ENTRIES_MAX`."""
+    if isinstance(given, dict):
+        tags, properties, sensitive = (given.get(name) or () for name in ("tags", "properties", "sensitive"))
+        values = tags.values() if isinstance(tags, dict) else ()
+        if sum(map(_length, (tags, properties, sensitive, *values))) > ENTRIES_MAX:
+            raise RegistryError(
+                RegistryCode.UNPROCESSABLE,
+                f"The metadata have more than {ENTRIES_MAX} tags, properties and sensitive names. Use paths "
+                "with wildcards in tags, or leave some out.",
+            )
+    return checked_metadata(given)
+
 
 def checked_metadata(given: Any) -> JsonObject | None:
     """Returns metadata in its one form. RegistryError: it does not have the shape of metadata."""
@@ -73,6 +91,17 @@ def names_version(metadata: JsonObject | None, version: int | None = None) -> bo
     """Whether the metadata name a version, or this one."""
     named = ((metadata or {}).get("properties") or {}).get(VERSION_PROPERTY)
     return named is not None if version is None else named == str(version)
+
+
+def sent_rule_set(given: Any) -> JsonObject | None:
+    """As `checked_rule_set`, of what a client sends: RegistryError, too, for more than `ENTRIES_MAX`."""
+    if isinstance(given, dict):
+        kinds = [given.get(kind) for kind in RULE_KINDS]
+        rules = [rule for kind in kinds if isinstance(kind, list) for rule in kind if isinstance(rule, dict)]
+        inner = [rule.get(name) for rule in rules for name in ("tags", "params")]
+        if sum(map(_length, (*kinds, *inner))) > ENTRIES_MAX:
+            raise _invalid_rules(f"it has more than {ENTRIES_MAX} rules, tags and parameters")
+    return checked_rule_set(given)
 
 
 def checked_rule_set(given: Any) -> JsonObject | None:
@@ -148,6 +177,10 @@ def _entries(given: Any, field: str, is_good: Any) -> dict[str, Any]:
     if not isinstance(entries, dict) or not all(is_good(value) for value in entries.values()):
         raise _malformed_metadata(field)
     return entries
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
 
 
 def _is_text(value: Any) -> bool:

@@ -4,11 +4,14 @@ import pytest
 
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.metadata import (
+    ENTRIES_MAX,
     checked_metadata,
     checked_rule_set,
     merged_metadata,
     merged_rule_sets,
     names_version,
+    sent_metadata,
+    sent_rule_set,
     with_version,
     without_version,
 )
@@ -105,3 +108,38 @@ def test_of_two_rules_with_one_name_the_new_one_stays():
         "encodingRules": [rule("c")],
         "enableAt": "CLIENT",
     }
+
+
+def test_what_a_client_sends_has_a_bound():
+    many = [f"n{number}" for number in range(ENTRIES_MAX + 1)]
+    assert sent_metadata({"sensitive": many[1:]})["sensitive"]
+    for given in (
+        {"sensitive": many},
+        {"properties": dict.fromkeys(many, "")},
+        {"tags": {"a": many}},
+        {"tags": {name: ["x"] for name in many[: ENTRIES_MAX // 2 + 1]}},
+    ):
+        with pytest.raises(RegistryError, match=f"more than {ENTRIES_MAX}"):
+            sent_metadata(given)
+        assert checked_metadata(given)
+    for given in (
+        {"domainRules": [rule(name) for name in many]},
+        {"migrationRules": [rule("a", mode="UPGRADE", tags=many)]},
+        {"encodingRules": [rule("a", params=dict.fromkeys(many, ""))]},
+    ):
+        with pytest.raises(RegistryError, match=f"more than {ENTRIES_MAX}"):
+            sent_rule_set(given)
+        assert checked_rule_set(given)
+
+
+@pytest.mark.parametrize("given", [None, {}, [], {"tags": 1}, {"properties": "x"}, {"domainRules": 3}])
+def test_shapes_that_are_wrong_are_refused_as_ever(given):
+    for sent, checked in ((sent_metadata, checked_metadata), (sent_rule_set, checked_rule_set)):
+        assert outcome(sent, given) == outcome(checked, given)
+
+
+def outcome(check, given):
+    try:
+        return check(given)
+    except RegistryError as error:
+        return str(error)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.metadata import checked_metadata, checked_rule_set
+from tidelog.registry.metadata import sent_metadata, sent_rule_set
 from tidelog.registry.schema import Reference, Schema, SchemaType
 
 NAME_CHARS_MAX = 2048
@@ -48,8 +48,8 @@ class SchemaBody(msgspec.Struct, rename="camel"):
             kind,
             self.schema or "",
             references,
-            checked_metadata(self.metadata),
-            checked_rule_set(self.rule_set),
+            sent_metadata(self.metadata),
+            sent_rule_set(self.rule_set),
         )
 
 
