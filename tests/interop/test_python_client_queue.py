@@ -233,7 +233,9 @@ def test_a_client_without_permission_learns_what_is_missing() -> None:
             jobs.get(WAIT_MS)
 
 
-def test_workers_share_the_jobs_and_survive_their_handlers(jobs: Queue[bytes, bytes]) -> None:
+def test_workers_share_the_jobs_and_survive_their_handlers(
+    jobs: Queue[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
     done: Counter[bytes] = Counter()
     lock = threading.Lock()
 
@@ -242,11 +244,16 @@ def test_workers_share_the_jobs_and_survive_their_handlers(jobs: Queue[bytes, by
             raise ValueError("the first attempt fails")
         with lock:
             done[job.value or b""] += 1
+        if job.value == b"9":
+            job.done()
+            raise ValueError("too late to try it again")
 
     for number in range(40):
         jobs.send(str(number))
     jobs.work(handle, workers=4, timeout_ms=4000)
     assert done == Counter({b"%d" % number: 1 for number in range(40)})
+    fates = Counter(record.message.rpartition(" and ")[2] for record in caplog.records if record.exc_info)
+    assert fates == {"the job is given back": 2, "the job is done": 1}
 
 
 def test_sigterm_finishes_what_is_under_way(broker_address: str, topic: str, group: str) -> None:

@@ -13,7 +13,8 @@ from tidelog.clients.errors import JobLost
 from tidelog.clients.log import LOG
 from tidelog.clients.queue.config import QueueConfig
 from tidelog.clients.queue.engine import QueueEngine, not_answered
-from tidelog.clients.queue.held import HeldJob
+from tidelog.clients.queue.held import HeldJob, fate
+from tidelog.clients.queue.idle import IdleTime
 from tidelog.clients.queue.job import Job
 from tidelog.clients.queue.opening import QueueAddress, config_of
 from tidelog.clients.queue.sending import with_schedule
@@ -151,7 +152,6 @@ class AsyncQueue(Generic[Key, Value]):
         self._waiters = LoopWaiters(self._engine, self._loop)
         self._producer: AsyncProducer[Any, Any] | None = None
         self._is_stopped = asyncio.Event()
-        self._taken_at = self._loop.time()
 
     # Sending
 
@@ -235,16 +235,15 @@ class AsyncQueue(Generic[Key, Value]):
         Raises:
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.
         """
-        held = await self._next(timeout_ms, lambda: False)
+        held = await self._next(None if timeout_ms is None else timeout_ms / 1000, lambda: False)
         return None if held is None else self._job(held)
 
-    async def _next(self, timeout_ms: int | None, is_stopped: Callable[[], bool]) -> HeldJob | None:
+    async def _next(self, timeout_s: float | None, is_stopped: Callable[[], bool]) -> HeldJob | None:
         self._engine.start()
-        deadline = None if timeout_ms is None else self._loop.time() + timeout_ms / 1000
+        deadline = None if timeout_s is None else self._loop.time() + timeout_s
         while not is_stopped():
             held = self._engine.take_now()
             if held is not None:
-                self._taken_at = self._loop.time()
                 return held
             left = None if deadline is None else deadline - self._loop.time()
             if left is not None and left <= 0:
@@ -280,9 +279,10 @@ class AsyncQueue(Generic[Key, Value]):
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.
         """
         self._is_stopped.clear()
+        idle = IdleTime(None if timeout_ms is None else timeout_ms / 1000, self._loop.time())
         with self._signals():
             tasks = [
-                asyncio.create_task(self._work(handler, timeout_ms), name=f"{self.topic}-worker-{number}")
+                asyncio.create_task(self._work(handler, idle), name=f"{self.topic}-worker-{number}")
                 for number in range(workers)
             ]
             stopped = asyncio.create_task(self._is_stopped.wait())
@@ -298,15 +298,15 @@ class AsyncQueue(Generic[Key, Value]):
             if isinstance(result, Exception):
                 raise result
 
-    async def _work(
-        self, handler: Callable[[Job[Key, Value]], Awaitable[object]], timeout_ms: int | None
-    ) -> None:
+    async def _work(self, handler: Callable[[Job[Key, Value]], Awaitable[object]], idle: IdleTime) -> None:
         try:
             while not self._is_stopped.is_set():
-                held = await self._next(timeout_ms, self._is_stopped.is_set)
+                held = await self._next(idle.left(self._loop.time()), self._is_stopped.is_set)
                 if held is not None:
+                    idle.busy(self._loop.time())
                     await self._handle(self._job(held), handler)
-                elif timeout_ms is not None and self._loop.time() - self._taken_at >= timeout_ms / 1000:
+                    idle.busy(self._loop.time())
+                elif idle.left(self._loop.time()) == 0:
                     return
         except Exception:
             self.stop()
@@ -321,7 +321,7 @@ class AsyncQueue(Generic[Key, Value]):
         except JobLost as error:
             LOG.warning("%r: %s", job, error)
         except Exception:
-            LOG.exception("%r: the handler failed, and the job is to be tried again", job)
+            LOG.exception("%r: the handler failed, and the job %s", job, fate(job.held))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:

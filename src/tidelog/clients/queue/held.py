@@ -3,6 +3,7 @@
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from tidelog.shares.states import AckType
 from tidelog.wire.record_body import Record
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class HeldJob:
         "deadline",
         "delivery_count",
         "extend_until",
+        "fate",
         "is_log_append_time",
         "is_out",
         "loss",
@@ -54,3 +56,17 @@ class HeldJob:
         self.state = JobState.HELD
         self.loss = ""
         """Why it is lost, as a sentence."""
+        self.fate = AckType.GAP
+        """What the application has said."""
+
+
+FATES = {
+    AckType.ACCEPT: "is done",
+    AckType.RELEASE: "is given back",
+    AckType.REJECT: "is given up",
+}
+
+
+def fate(job: HeldJob) -> str:
+    """What the log says of a job whose handler has ended."""
+    return FATES.get(job.fate, "went to another worker")

@@ -227,11 +227,14 @@ class Job(Generic[Key, Value]):
 
 def milliseconds_of(duration: float | timedelta, name: str, most: int = DELAY_MS_MAX) -> int:
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
-    number = round(seconds * 1000)
+    try:
+        number = round(seconds * 1000)
+    except (TypeError, ValueError, OverflowError):  # text, nan, infinity
+        number = -1
     if not 0 <= number <= most:
         raise UsageError(
             f"{name}={duration!r} is not a time to wait.",
-            cause=f"it is negative, or longer than {most // 86_400_000} days.",
+            cause=f"it is negative, longer than {most // 86_400_000} days, or no number.",
             attempt="pass seconds, or a timedelta.",
         )
     return number

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from tidelog.clients.errors import UsageError
 from tidelog.clients.queue.job import milliseconds_of
 from tidelog.clients.records import Headers
-from tidelog.clients.timestamps import milliseconds
 from tidelog.shares.schedule.due_times import DELAY_MS_MAX
 from tidelog.shares.schedule.headers import DELAY, DELIVER_AT
 
@@ -30,10 +29,11 @@ def with_schedule(
     if delay is not None:
         return [*given, (DELAY.decode(), str(milliseconds_of(delay, "delay", DELAY_MS_MAX)))]
     assert at is not None
-    due_ms = milliseconds(at)
-    if due_ms > time.time() * 1000 + DELAY_MS_MAX:
+    due_ms = int(at.timestamp() * 1000) if isinstance(at, datetime) else at
+    latest_ms = int(time.time() * 1000) + DELAY_MS_MAX
+    if not isinstance(due_ms, int) or not 0 <= due_ms <= latest_ms:
         raise UsageError(
-            f"at={at!r} is more than {DELAY_MS_MAX // 86_400_000} days ahead.",
+            f"at={at!r} is no time from 1970 to {DELAY_MS_MAX // 86_400_000} days from now.",
             cause="it is too far for brokers, or not in milliseconds.",
             attempt="pass a datetime, or milliseconds since 1970.",
         )

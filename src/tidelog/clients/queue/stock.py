@@ -93,7 +93,7 @@ class JobStock:
             self.lose([job], LOCK_ENDED)
         if job.state is JobState.LOST:
             return False
-        job.state = JobState.ACKNOWLEDGED
+        job.state, job.fate = JobState.ACKNOWLEDGED, type
         self.unanswered[job] = None
         self.out -= job.is_out
         session, place = job.session, (job.partition, job.record.offset)

@@ -11,7 +11,8 @@ from typing import Any
 from tidelog.clients.errors import JobLost
 from tidelog.clients.log import LOG
 from tidelog.clients.queue.engine import QueueEngine
-from tidelog.clients.queue.held import HeldJob
+from tidelog.clients.queue.held import HeldJob, fate
+from tidelog.clients.queue.idle import IdleTime
 from tidelog.clients.queue.job import Job
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -28,9 +29,8 @@ class WorkerThreads:
         self._engine = engine
         self._job_of = job_of
         self._handler = handler
-        self._timeout_s = timeout_s
         self._is_stopped = threading.Event()
-        self._taken_at = time.monotonic()
+        self._idle = IdleTime(timeout_s, time.monotonic())
         self._error: BaseException | None = None
 
     def run(self, workers: int, grace_s: float) -> None:
@@ -70,11 +70,12 @@ class WorkerThreads:
     def _work(self) -> None:
         try:
             while not self._is_stopped.is_set():
-                held = self._engine.take(self._timeout_s, self._is_stopped.is_set)
+                held = self._engine.take(self._idle.left(time.monotonic()), self._is_stopped.is_set)
                 if held is not None:
-                    self._taken_at = time.monotonic()
+                    self._idle.busy(time.monotonic())
                     handle(self._job_of(held), self._handler)
-                elif self._timeout_s is not None and time.monotonic() - self._taken_at >= self._timeout_s:
+                    self._idle.busy(time.monotonic())
+                elif self._idle.left(time.monotonic()) == 0:
                     return
         except BaseException as error:
             self._error = self._error or error
@@ -89,7 +90,7 @@ def handle(job: Job[Any, Any], handler: Callable[[Job[Any, Any]], object]) -> No
     except JobLost as error:
         LOG.warning("%r: %s", job, error)
     except Exception:
-        LOG.exception("%r: the handler failed, and the job is to be tried again", job)
+        LOG.exception("%r: the handler failed, and the job %s", job, fate(job.held))
 
 
 @contextmanager

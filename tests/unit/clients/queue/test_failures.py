@@ -19,6 +19,7 @@ from tidelog import (
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.blocking.errors import NoBroker
 from tidelog.clients.queue.failures import as_client_error
+from tidelog.clients.queue.idle import IdleTime
 from tidelog.clients.queue.opening import config_of
 from tidelog.clients.queue.sending import with_schedule
 
@@ -93,10 +94,27 @@ def test_a_schedule_is_a_header_in_milliseconds() -> None:
     [
         (-1, None),
         (timedelta(days=367), None),
+        (float("nan"), None),
+        (float("inf"), None),
+        ("soon", None),
         (None, 7_000_000_000_000),
         (None, 1_700_000_000_000_000),
+        (None, -1),
+        (None, "soon"),
     ],
 )
-def test_a_time_that_brokers_would_not_heed_is_refused(delay: Any, at: int | None) -> None:
-    with pytest.raises(UsageError):
+def test_a_time_that_brokers_would_not_heed_is_refused(delay: Any, at: Any) -> None:
+    with pytest.raises(UsageError, match="delay=" if at is None else "at="):
         with_schedule(None, delay, at)
+
+
+def test_the_time_in_which_no_job_came_is_that_of_all_workers() -> None:
+    """(A worker that had waited in vain began anew, and the end came up to twice as late.)"""
+    idle = IdleTime(5.0, now=100.0)
+    assert idle.left(101.0) == 4.0
+    idle.busy(102.0)  # another worker gets a job
+    assert idle.left(105.0) == 2.0, "and not the whole time again"
+    assert idle.left(107.5) == 0
+    idle.busy(110.0)  # it is through with it
+    assert idle.left(110.0) == 5.0
+    assert IdleTime(None, now=0.0).left(1e9) is None
