@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from tidelog.registry.parsed import READER, WRITER, Incompatibility, ParsedSchema
+from tidelog.registry.parsed import READER, WRITER, Incompatibility, ParsedSchema, Policy
+from tidelog.registry.reserved_fields import Reserved
 from tidelog.registry.schema import SchemaType
 
 SHOWN_CHARS_MAX = 10 * 1024
@@ -42,33 +43,59 @@ class Level(StrEnum):
 DEFAULT_LEVEL = Level.BACKWARD
 
 
+class Checks(NamedTuple):
+    """What a configuration asks a new version to hold to."""
+
+    level: Level = Level.NONE
+    policy: Policy = Policy.STRICT
+    has_reserved_fields: bool = False
+
+
 class EarlierVersion(NamedTuple):
     version: int
     schema: ParsedSchema
 
 
-def problems(level: Level, schema: ParsedSchema, newest_first: Iterable[EarlierVersion]) -> list[str]:
-    """Returns why a schema breaks the level, for the first earlier version that it breaks it with."""
+def problems(
+    level: Level,
+    schema: ParsedSchema,
+    newest_first: Iterable[EarlierVersion],
+    policy: Policy = Policy.STRICT,
+    reserved: Reserved | None = None,
+) -> list[str]:
+    """Returns why a schema breaks the level, for the first earlier version that it breaks it with.
+
+    And why it breaks what is reserved, at any level; None: nothing is.
+    """
+    found = [] if reserved is None else reserved.problems(schema.top_level_fields())
+    found += _first_broken(level, policy, schema, newest_first)
+    if found:
+        validated = "false" if reserved is None else "true"
+        found.append(f"{{validateFields: '{validated}', compatibility: '{level}'}}")
+    return found
+
+
+def _first_broken(
+    level: Level, policy: Policy, schema: ParsedSchema, newest_first: Iterable[EarlierVersion]
+) -> list[str]:
     if level is Level.NONE:
         return []
     for earlier in newest_first:
-        found = _between(level, schema, earlier)
-        if found:
-            return [*found, f"{{validateFields: 'false', compatibility: '{level}'}}"]
-        if not level.is_transitive:
-            break
+        found = _between(level, policy, schema, earlier)
+        if found or not level.is_transitive:
+            return found
     return []
 
 
-def _between(level: Level, schema: ParsedSchema, earlier: EarlierVersion) -> list[str]:
+def _between(level: Level, policy: Policy, schema: ParsedSchema, earlier: EarlierVersion) -> list[str]:
     if schema.type != earlier.schema.type:
         return ["Incompatible because of different schema type"]
     found: list[str] = []
     if level.is_forward:
-        faults = earlier.schema.incompatibilities(schema)
+        faults = earlier.schema.incompatibilities(schema, policy)
         found += [_sentence(schema.type, fault, "old", "new") for fault in faults]
     if level.is_backward:
-        faults = schema.incompatibilities(earlier.schema)
+        faults = schema.incompatibilities(earlier.schema, policy)
         found += [_sentence(schema.type, fault, "new", "old") for fault in faults]
     return [*found, *_shown(earlier)] if found else []
 

@@ -6,9 +6,10 @@ A configuration is JSON in Confluent's shape. A setting that it does not have co
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from tidelog.registry.compatibility import Level
+from tidelog.registry.compatibility import Checks, Level
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.metadata import sent_metadata, sent_rule_set
+from tidelog.registry.parsed import Policy
 from tidelog.registry.subjects import SUBJECT_CHARS_MAX
 
 Config: TypeAlias = Mapping[str, Any]
@@ -18,13 +19,15 @@ NORMALIZE = "normalize"
 VALIDATE_NEW = "validateNewSchemas"
 ALIAS = "alias"
 GROUP = "compatibilityGroup"
+POLICY = "compatibilityPolicy"
+VALIDATE_FIELDS = "validateFields"
 DEFAULT_METADATA = "defaultMetadata"
 OVERRIDE_METADATA = "overrideMetadata"
 DEFAULT_RULE_SET = "defaultRuleSet"
 OVERRIDE_RULE_SET = "overrideRuleSet"
 
-_FLAGS = {NORMALIZE, VALIDATE_NEW, "validateFields", "validateRules"}
-_TEXTS = {ALIAS, "aliasForDeks", GROUP, "compatibilityPolicy"}
+_FLAGS = {NORMALIZE, VALIDATE_NEW, VALIDATE_FIELDS, "validateRules"}
+_TEXTS = {ALIAS, "aliasForDeks", GROUP}
 _FILLING = (DEFAULT_METADATA, OVERRIDE_METADATA, DEFAULT_RULE_SET, OVERRIDE_RULE_SET)
 
 
@@ -38,6 +41,8 @@ def checked_changes(given: Mapping[str, Any]) -> dict[str, Any]:
             changes[setting] = None
         elif setting == LEVEL:
             changes[setting] = str(checked_level(value))
+        elif setting == POLICY:
+            changes[setting] = str(_policy(value))
         elif setting in _FLAGS:
             changes[setting] = _flag(setting, value)
         elif setting in _TEXTS:
@@ -49,15 +54,20 @@ def checked_changes(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in changes.items() if name in SETTINGS}
 
 
-SETTINGS = {LEVEL, *_FLAGS, *_TEXTS, *_FILLING}
+SETTINGS = {LEVEL, POLICY, *_FLAGS, *_TEXTS, *_FILLING}
 
 
 def changed(config: Config, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in {**config, **changes}.items() if value is not None}
 
 
-def level_of(config: Config) -> Level:
-    return Level(config[LEVEL])
+def checks_of(config: Config) -> Checks:
+    is_lenient = config.get(POLICY) == Policy.LENIENT  # another registry may have stored any text
+    return Checks(
+        Level(config[LEVEL]),
+        Policy.LENIENT if is_lenient else Policy.STRICT,
+        config.get(VALIDATE_FIELDS) is True,
+    )
 
 
 def validates_new(config: Config) -> bool:
@@ -80,6 +90,16 @@ def checked_level(given: object) -> Level:
             "Invalid compatibility level. Valid values are none, backward, forward, full, "
             "backward_transitive, "
             "forward_transitive, and full_transitive",
+        ) from None
+
+
+def _policy(given: object) -> Policy:
+    try:
+        return Policy(str(given).upper())
+    except ValueError:
+        raise RegistryError(
+            RegistryCode.UNPROCESSABLE,
+            f"The setting '{POLICY}' is STRICT or LENIENT; there is no other policy in this registry.",
         ) from None
 
 

@@ -6,6 +6,7 @@ needs.
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple, Protocol, Self
@@ -15,6 +16,14 @@ from tidelog.registry.schema import Dependencies, SchemaType
 READER = "{reader}"
 WRITER = "{writer}"
 """Stand in a description for "new" and "old", or for "old" and "new": that depends on the direction."""
+
+
+class Policy(StrEnum):
+    """How strict a comparison is. Only JSON schemas differ in it."""
+
+    STRICT = "STRICT"
+    LENIENT = "LENIENT"
+    """Old records are taken to have no other properties than their schema names, also where it is open."""
 
 
 class SchemaError(Exception):
@@ -52,7 +61,11 @@ class ParsedSchema(Protocol):
         """Returns the text in a format of the kind (`resolved`, `serialized` ...); `text` for any other."""
         ...
 
-    def incompatibilities(self, writer: Self) -> list[Incompatibility]:
+    def top_level_fields(self) -> frozenset[str]:
+        """Returns the names of the fields that are not inside of others."""
+        ...
+
+    def incompatibilities(self, writer: Self, policy: Policy = Policy.STRICT) -> list[Incompatibility]:
         """Returns why this schema, as the reader, cannot read what `writer` wrote. Empty: it can."""
         ...
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from tidelog.registry.compatibility import EarlierVersion, Level, problems
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.parsed import ParsedSchema, SchemaError, check_new, parse
+from tidelog.registry.parsed import ParsedSchema, Policy, SchemaError, check_new, parse
 from tidelog.registry.parsed_cache import ParsedCache
+from tidelog.registry.reserved_fields import Reserved
 from tidelog.registry.schema import Dependency, SchemaType
 
 CACHED_CHARS_MAX = 4 * 1024 * 1024
@@ -41,6 +42,8 @@ class Job(NamedTuple):
     level: Level = Level.NONE
     earlier: tuple[Earlier, ...] = ()
     """Those that the level asks for, the newest first."""
+    policy: Policy = Policy.STRICT
+    reserved: Reserved | None = None
     is_new: bool = False
     """The schema is to be registered with an id of this registry: it has to hold to all rules of today."""
     inlined: tuple[Earlier, ...] = ()
@@ -67,7 +70,7 @@ def prepare(job: Job, is_over: Callable[[], bool] = lambda: False) -> Prepared:
             check_new(schema)
         if job.normalize:
             schema = schema.normalized()
-        found = problems(job.level, schema, _parsed_earlier(job, is_over))
+        found = problems(job.level, schema, _parsed_earlier(job, is_over), job.policy, job.reserved)
     return Prepared(schema.text, tuple(found), _same_as(job, schema, is_over))
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tidelog.registry.compatibility import SHOWN_CHARS_MAX, EarlierVersion, Level, problems
-from tidelog.registry.parsed import READER, WRITER, Incompatibility
+from tidelog.registry.parsed import READER, WRITER, Incompatibility, parse
+from tidelog.registry.reserved_fields import Reserved, reserved_names
 from tidelog.registry.schema import SchemaType
 
 
@@ -14,7 +15,10 @@ class Fields:
         self.text = text
         self.type = kind
 
-    def incompatibilities(self, writer):
+    def top_level_fields(self):
+        return frozenset(self.text)
+
+    def incompatibilities(self, writer, policy):
         missing = [letter for letter in self.text if letter.isupper() and letter not in writer.text]
         return [Incompatibility("MISSING", f"{READER} has {one}, {WRITER} has not", one) for one in missing]
 
@@ -59,6 +63,49 @@ def test_a_message_says_which_side_and_which_version():
         "{validateFields: 'false', compatibility: 'BACKWARD'}",
     ]
     assert "description:'old has B, new has not'" in found("FORWARD", "A", "AB")[0]
+
+
+def test_reserved_fields_stay_free_at_any_level():
+    reserved = Reserved(now=("A", "x"), before=("x", "y"))
+    for level in (Level.NONE, Level.FULL):
+        assert problems(level, Fields("AB"), [], reserved=reserved) == [
+            "The new schema has reserved field y removed from its metadata which is present in the old "
+            "schema's metadata.",
+            "The new schema has field that conflicts with the reserved field A.",
+            f"{{validateFields: 'true', compatibility: '{level}'}}",
+        ]
+    assert problems(Level.NONE, Fields("B"), [], reserved=reserved._replace(before=())) == []
+
+
+def test_names_that_are_reserved():
+    metadata = {"properties": {"confluent:reserved": " a,b ,,a"}}
+    assert reserved_names(metadata) == ("a", "b")
+    assert reserved_names({"tags": {}}) == reserved_names(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            SchemaType.AVRO,
+            '{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"record","name":"I",'
+            '"fields":[{"name":"inner","type":"int"}]}},{"name":"b","type":"int"}]}',
+        ),
+        (SchemaType.JSON, '{"properties":{"a":{"properties":{"inner":{}}},"b":true}}'),
+        (
+            SchemaType.PROTOBUF,
+            'syntax = "proto3"; message A { oneof o { int32 a = 1; } message I { int32 inner = 1; } } '
+            "message B { int32 b = 1; }",
+        ),
+    ],
+)
+def test_the_fields_at_the_top_of_a_schema(kind, text):
+    assert parse(kind, text).top_level_fields() == {"a", "b"}
+
+
+def test_schemas_without_fields():
+    assert parse(SchemaType.AVRO, '"string"').top_level_fields() == frozenset()
+    assert parse(SchemaType.JSON, "true").top_level_fields() == frozenset()
 
 
 def test_only_avro_has_additional_information():

@@ -1,8 +1,10 @@
 import pytest
 
-from tidelog.registry.config import changed, checked_changes, fills_in
+from tidelog.registry.compatibility import Level
+from tidelog.registry.config import changed, checked_changes, checks_of, fills_in
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.mode import Mode, checked_mode
+from tidelog.registry.parsed import Policy
 
 
 def test_settings_are_checked_and_unknown_ones_left_out():
@@ -21,6 +23,8 @@ def test_settings_are_checked_and_unknown_ones_left_out():
         ({"compatibility": "sideways"}, RegistryCode.INVALID_COMPATIBILITY_LEVEL),
         ({"compatibility": 3}, RegistryCode.INVALID_COMPATIBILITY_LEVEL),
         ({"normalize": "yes"}, RegistryCode.UNPROCESSABLE),
+        ({"compatibilityPolicy": "LOGICAL"}, RegistryCode.UNPROCESSABLE),
+        ({"compatibilityPolicy": 1}, RegistryCode.UNPROCESSABLE),
         ({"alias": 1}, RegistryCode.UNPROCESSABLE),
         ({"alias": "a" * 3000}, RegistryCode.UNPROCESSABLE),
         ({"overrideMetadata": []}, RegistryCode.UNPROCESSABLE),
@@ -38,6 +42,17 @@ def test_a_change_adds_and_removes_settings():
         "normalize": True,
         "compatibilityLevel": "FULL",
     }
+
+
+def test_what_new_versions_are_checked_for():
+    config = {"compatibilityLevel": "FULL", **checked_changes({"compatibilityPolicy": "lenient"})}
+    assert checks_of(config) == (Level.FULL, Policy.LENIENT, False)
+    stored_elsewhere = {
+        "compatibilityLevel": "NONE",
+        "compatibilityPolicy": "LOGICAL",
+        "validateFields": True,
+    }
+    assert checks_of(stored_elsewhere) == (Level.NONE, Policy.STRICT, True)
 
 
 def test_which_configurations_fill_in_metadata():

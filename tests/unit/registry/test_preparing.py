@@ -27,7 +27,10 @@ class Letters:
             self.text + "".join(one.text for one in self.dependencies) if format == "resolved" else self.text
         )
 
-    def incompatibilities(self, writer):
+    def top_level_fields(self):
+        return frozenset(self.text)
+
+    def incompatibilities(self, writer, policy):
         return [] if set(writer.text) <= set(self.text) else [Incompatibility("LETTER", "missing", "")]
 
 

@@ -3,6 +3,7 @@
 Two files or more are compared on the spot, by the rules that the broker's registry follows too.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +19,15 @@ from tidelog.cli.schema.names import complete_subject
 from tidelog.cli.schema.register import read_others, reference_options, resolved
 from tidelog.cli.session import Session, pass_session
 from tidelog.registry.compatibility import DEFAULT_LEVEL, EarlierVersion, Level, problems
-from tidelog.registry.parsed import ParsedSchema, SchemaError, parse
+from tidelog.registry.parsed import ParsedSchema, Policy, SchemaError, parse
 from tidelog.registry.schema import Dependency, Schema
 
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
+
+
+INVALID = "Invalid schema"
+"""How a registry begins to say that there is nothing to compare."""
 
 
 class Verdict(NamedTuple):
@@ -106,13 +111,15 @@ def by_registry(
     from tidelog.blocking.registry.errors import RegistryRefused
 
     schema = Schema(new.type, new.text, tuple(resolved(client, wanted).values()))
-    level = _level_of(client, subject)
+    level = _level_in(client.config(subject, default_to_global=True) or {})
     try:
         answer = client.check(subject, schema, version)
     except RegistryRefused as refusal:
         if not refusal.is_not_found or version not in (None, "latest"):
             raise
         return Verdict(level, Faults([], None), is_first=True)
+    if not answer.is_compatible and any(text.startswith(INVALID) for text in answer.messages):
+        raise CliError(f"{new.name}: {answer.messages[0]}", code=Exit.REFUSED)
     found = read_messages(answer.messages)
     if not answer.is_compatible and not found.faults:
         found = read_messages([*answer.messages, "The registry finds the schema incompatible."])
@@ -130,7 +137,9 @@ def by_versions(
     version: str | None,
 ) -> Verdict:
     """The subject's versions compared here: by a level that is not its own, or with files as references."""
-    chosen = level or Level(_level_of(client, subject))
+    config = client.config(subject, default_to_global=True) or {}
+    chosen = level or Level(_level_in(config))
+    policy = Policy.LENIENT if config.get("compatibilityPolicy") == Policy.LENIENT else Policy.STRICT
     given = Schema(new.type, new.text, tuple(resolved(client, wanted).values()))
     parsed = _parsed(new, others, client.dependencies(given))
     numbers: list[int | str] = list(_versions(client, subject)) if version is None else [version]
@@ -139,7 +148,7 @@ def by_versions(
         one = client.version(subject, number)
         dependencies = client.dependencies(one.schema)
         earlier.append(EarlierVersion(one.version, parse(one.schema.type, one.schema.text, dependencies)))
-    found = problems(chosen, parsed, reversed(earlier))
+    found = problems(chosen, parsed, reversed(earlier), policy)
     return Verdict(chosen.value, read_messages(found), is_first=not earlier)
 
 
@@ -154,8 +163,7 @@ def _versions(client: "RegistryClient", subject: str) -> list[int]:
         raise
 
 
-def _level_of(client: "RegistryClient", subject: str) -> str:
-    config = client.config(subject, default_to_global=True) or {}
+def _level_in(config: Mapping[str, Any]) -> str:
     return str(config.get("compatibilityLevel") or DEFAULT_LEVEL.value)
 
 

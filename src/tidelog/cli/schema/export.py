@@ -40,8 +40,9 @@ def export(
     with registry(session, registry_url) as client, counting("schemas read") as progress:
         exported = read_registry(client, subjects, prefix=prefix, deleted=deleted, progress=progress)
     files = write_directory(exported, directory)
+    subjects_read = sum(1 for subject in exported.subjects if subject.versions)
     if session.json:
-        print_json({"directory": str(directory), "subjects": len(exported.subjects), "versions": files})
+        print_json({"directory": str(directory), "subjects": subjects_read, "versions": files})
     else:
-        print(f"Exported {files} versions of {len(exported.subjects)} subjects to {directory}.")
+        print(f"Exported {files} versions of {subjects_read} subjects to {directory}.")
         note(f"{directory / MANIFEST} has their ids; `tidelog schema import {directory}` keeps them.")

@@ -14,9 +14,9 @@ from tidelog.registry.avro.defaults import check_defaults
 from tidelog.registry.avro.normalizing import NormalWriter
 from tidelog.registry.avro.reading import Reader
 from tidelog.registry.avro.sentences import incompatibility
-from tidelog.registry.avro.types import Field, Type, full_name
+from tidelog.registry.avro.types import Field, Record, Type, full_name
 from tidelog.registry.avro.writing import Writer
-from tidelog.registry.parsed import Incompatibility, SchemaError
+from tidelog.registry.parsed import Incompatibility, Policy, SchemaError
 from tidelog.registry.schema import Dependencies, SchemaType
 
 
@@ -40,7 +40,12 @@ class AvroSchema:
         """`resolved` has the types of the references in it."""
         return Writer().text(self.root) if format == "resolved" else self.text
 
-    def incompatibilities(self, writer: "AvroSchema") -> list[Incompatibility]:
+    def top_level_fields(self) -> frozenset[str]:
+        return frozenset(self.root.by_name if isinstance(self.root, Record) else ())
+
+    def incompatibilities(
+        self, writer: "AvroSchema", policy: Policy = Policy.STRICT
+    ) -> list[Incompatibility]:
         return [incompatibility(difference) for difference in differences(self.root, writer.root)]
 
 

@@ -10,11 +10,12 @@ from typing import Self
 
 from tidelog.registry.json_schema.checking import check
 from tidelog.registry.json_schema.comparing.comparison import compare
+from tidelog.registry.json_schema.comparing.differences import LENIENT, STRICT
 from tidelog.registry.json_schema.comparing.findings import WORK_MAX, TooComplexError
 from tidelog.registry.json_schema.json_text import Tree, ordered, read, write
 from tidelog.registry.json_schema.library import Library
 from tidelog.registry.json_schema.reading import Reader
-from tidelog.registry.parsed import READER, WRITER, Incompatibility
+from tidelog.registry.parsed import READER, WRITER, Incompatibility, Policy
 from tidelog.registry.schema import Dependencies, SchemaType
 
 
@@ -37,9 +38,16 @@ class JsonSchema:
         """There is one format."""
         return self.text
 
-    def incompatibilities(self, writer: "JsonSchema") -> list[Incompatibility]:
+    def top_level_fields(self) -> frozenset[str]:
+        properties = self._tree.get("properties") if isinstance(self._tree, dict) else None
+        return frozenset(properties if isinstance(properties, dict) else ())
+
+    def incompatibilities(
+        self, writer: "JsonSchema", policy: Policy = Policy.STRICT
+    ) -> list[Incompatibility]:
+        tolerated = LENIENT if policy is Policy.LENIENT else STRICT
         try:
-            outcome = compare(writer._reader.root(), self._reader.root())
+            outcome = compare(writer._reader.root(), self._reader.root(), tolerated)
         except TooComplexError:
             return [_TOO_COMPLEX]
         return [difference.described() for difference in outcome.incompatible()]

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from tidelog.registry.parsed import Incompatibility
+from tidelog.registry.parsed import Incompatibility, Policy
 from tidelog.registry.protobuf.checking import check_reserved
 from tidelog.registry.protobuf.comparing import differences
+from tidelog.registry.protobuf.comparing_messages import members_of
 from tidelog.registry.protobuf.elements import File, Message
 from tidelog.registry.protobuf.linking import Linked, names_of
 from tidelog.registry.protobuf.names import Names
@@ -52,7 +53,13 @@ class ProtobufSchema:
             return print_file(without_extensions(self._file))
         return self.text
 
-    def incompatibilities(self, writer: "ProtobufSchema") -> list[Incompatibility]:
+    def top_level_fields(self) -> frozenset[str]:
+        messages = (kind for kind in self._file.types if isinstance(kind, Message))
+        return frozenset(member.field.name for one in messages for member in members_of(one).values())
+
+    def incompatibilities(
+        self, writer: "ProtobufSchema", policy: Policy = Policy.STRICT
+    ) -> list[Incompatibility]:
         found = differences(writer._file, writer._names, self._file, self._names)
         return [difference.incompatibility() for difference in found if not difference.is_compatible]
 

@@ -1,10 +1,11 @@
 """The work that a schema needs before a decision on it: what is parsed, and what it is compared with."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tidelog.registry import config as settings
-from tidelog.registry.compatibility import Level
+from tidelog.registry.compatibility import Checks, Level
 from tidelog.registry.preparing import Earlier, Job
+from tidelog.registry.reserved_fields import Reserved, reserved_names
 from tidelog.registry.schema import Schema
 from tidelog.registry.state import refusals
 from tidelog.registry.state.lookups import config_in_scope
@@ -13,17 +14,19 @@ from tidelog.registry.state.references import STEPS_MAX, Sources
 from tidelog.registry.state.state import RegistryState
 from tidelog.registry.state.stored import StoredVersion
 
+NO_CHECKS = Checks()
+
 INLINED_MAX = 100
 """Versions, the newest first, that a schema without references may be a copy of."""
 
 
 def schema_job(
-    state: RegistryState, subject: str, schema: Schema, *, normalize: bool, level: Level = Level.NONE
+    state: RegistryState, subject: str, schema: Schema, *, normalize: bool, checks: Checks = NO_CHECKS
 ) -> Job:
-    """Returns the job that prepares a schema for a subject, and compares it with what the level asks for."""
+    """Returns the job that prepares a schema for a subject, and checks it against the versions before it."""
     live = [one for one in reversed(state.subjects.get(subject, {}).values()) if not one.deleted]
     inlined = [] if schema.references else [one for one in live if one.schema.references]
-    job = comparison_job(state, subject, schema, live, normalize=normalize, level=level)
+    job = comparison_job(state, subject, schema, live, normalize=normalize, checks=checks)
     return job._replace(inlined=tuple(_inlined(state, inlined[:INLINED_MAX])))
 
 
@@ -31,13 +34,14 @@ def comparison_job(
     state: RegistryState,
     subject: str,
     schema: Schema,
-    newest_first: Iterable[StoredVersion],
+    newest_first: Sequence[StoredVersion],
     *,
     normalize: bool,
-    level: Level,
+    checks: Checks,
 ) -> Job:
     """Returns the job that compares a schema with some versions, the newest first."""
     check_unicode(schema)
+    level = checks.level
     compared = [] if level is Level.NONE else list(newest_first)
     group = config_in_scope(state, subject).get(settings.GROUP)
     if group is not None:
@@ -54,7 +58,11 @@ def comparison_job(
                 f"The versions that the compatibility {level} asks for have more than {STEPS_MAX} references "
                 "to different schemas. Set a compatibility that is not transitive."
             )
-    return Job(source, normalize, level, tuple(earlier))
+    reserved = None
+    if checks.has_reserved_fields:
+        before = reserved_names(newest_first[0].schema.metadata) if newest_first else ()
+        reserved = Reserved(reserved_names(schema.metadata), before)
+    return Job(source, normalize, level, tuple(earlier), checks.policy, reserved)
 
 
 def _inlined(state: RegistryState, versions: Iterable[StoredVersion]) -> Iterator[Earlier]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from tidelog.registry import config as settings
 from tidelog.registry import metadata as extra
 from tidelog.registry import subjects
-from tidelog.registry.compatibility import Level
 from tidelog.registry.config import Config
 from tidelog.registry.content import content_hash
 from tidelog.registry.mode import Mode
@@ -18,7 +17,7 @@ from tidelog.registry.preparing import Job, Prepared
 from tidelog.registry.schema import Schema
 from tidelog.registry.state import refusals
 from tidelog.registry.state.decided import Decided, gone_for_good
-from tidelog.registry.state.jobs import schema_job
+from tidelog.registry.state.jobs import NO_CHECKS, schema_job
 from tidelog.registry.state.lookups import LATEST, config_in_scope, latest, mode_in_scope
 from tidelog.registry.state.matching import (
     check_unicode,
@@ -62,9 +61,9 @@ def registration_job(state: RegistryState, request: Registration) -> Job | Store
         known = _known_as_sent(state, config, request, schema)
         if known is not None:
             return known
-    level = Level.NONE if mode.is_import or request.force else settings.level_of(config)
+    checks = NO_CHECKS if mode.is_import or request.force else settings.checks_of(config)
     filled = schema if mode.is_import else filled_in(config, schema, latest(state, request.subject))
-    job = schema_job(state, request.subject, filled, normalize=normalize, level=level)
+    job = schema_job(state, request.subject, filled, normalize=normalize, checks=checks)
     return job._replace(is_new=_is_new(config, mode))
 
 

@@ -1,15 +1,16 @@
 """Verdicts on schemas: among files, and on a registry's versions."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.unit.cli.schema.memory_registry import MemoryRegistry, avro
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.schema.check import among_files, by_versions
+from tidelog.cli.schema.check import among_files, by_registry, by_versions
 from tidelog.cli.schema.files import SchemaFile
 from tidelog.registry.compatibility import Level
-from tidelog.registry.schema import SchemaType
+from tidelog.registry.schema import Schema, SchemaType
 
 
 def text(*fields: str) -> str:
@@ -52,6 +53,36 @@ def test_a_broken_file_is_named() -> None:
     with pytest.raises(CliError, match=r"^new: ") as caught:
         among_files([OLD], file("{"), [], Level.BACKWARD)
     assert caught.value.code is Exit.REFUSED
+
+
+class Verdicts(MemoryRegistry):
+    """A registry whose word on every schema is the same."""
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__()
+        self.messages = messages
+
+    def check(self, *_: Any) -> Any:
+        return SimpleNamespace(is_compatible=not self.messages, messages=self.messages)
+
+
+def test_what_the_registry_cannot_read_is_no_verdict() -> None:
+    client: Any = Verdicts("Invalid schema of type AVRO, details: no JSON")
+    with pytest.raises(CliError, match=r"^new: Invalid schema") as caught:
+        by_registry(client, "s", MORE, [], None)
+    assert caught.value.code is Exit.REFUSED
+    client = Verdicts("{errorType:'TYPE_MISMATCH', description:'types differ', additionalInfo:'x'}")
+    assert by_registry(client, "s", MORE, [], None).found.faults[0].rule == "TYPE_MISMATCH"
+
+
+def test_the_lenient_policy_of_a_subject_counts_here_too() -> None:
+    old = '{"type":"object","properties":{"a":{}}}'
+    new = '{"type":"object","properties":{"a":{},"b":{"type":"null"}}}'
+    client: Any = MemoryRegistry().add("s", 1, 1, Schema(SchemaType.JSON, old))
+    later = file(new, SchemaType.JSON)
+    assert by_versions(client, "s", later, [], [], None, None).found.faults
+    client.configs["s"] = {"compatibilityLevel": "BACKWARD", "compatibilityPolicy": "LENIENT"}
+    assert by_versions(client, "s", later, [], [], None, None).found.faults == []
 
 
 def test_a_subject_s_versions_by_a_level() -> None:

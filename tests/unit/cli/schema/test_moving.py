@@ -52,6 +52,16 @@ def test_an_import_keeps_ids_versions_modes_and_configs() -> None:
     assert set_configs(target, exported, with_global=True) == [], "as it is already"
 
 
+def test_what_contexts_are_set_to_comes_along() -> None:
+    made: Any = MemoryRegistry().add(":.staging:orders", 1, 1, avro()).add("orders", 1, 1, avro())
+    made.configs[":.staging:"] = {"compatibilityLevel": "FULL"}
+    exported, target = read(made), MemoryRegistry()
+    bring(exported, target)
+    assert set_configs(target, exported, with_global=False) == [":.staging:"]  # type: ignore[arg-type]
+    assert target.configs[":.staging:"] == {"compatibilityLevel": "FULL"}
+    assert [one.name for one in read(made, ":.staging:orders").subjects] == [":.staging:orders"]
+
+
 def test_an_import_can_be_repeated_and_completed() -> None:
     target: Any = MemoryRegistry()
     target.fails_at = ("zzz", 2)

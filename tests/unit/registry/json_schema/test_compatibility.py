@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tidelog.registry.json_schema.comparing.comparison import compare
-from tidelog.registry.json_schema.comparing.differences import INCOMPATIBLE
+from tidelog.registry.json_schema.comparing.differences import INCOMPATIBLE, LENIENT
 from tidelog.registry.json_schema.parsing import JsonSchema, parse
-from tidelog.registry.parsed import READER, WRITER
+from tidelog.registry.parsed import READER, WRITER, Policy
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
@@ -447,6 +447,34 @@ def test_only_incompatible_differences_are_reported(before: Any, after: Any, exp
 def test_a_schema_reads_what_it_wrote_and_so_does_its_normalized_text(value: Any) -> None:
     assert schema(value).incompatibilities(schema(value)) == []
     assert schema(value).normalized().incompatibilities(schema(value)) == []
+
+
+LENIENT_ROWS: list[Row] = [
+    ({"properties": {"a": S}}, {"properties": {"a": S, "b": N}}, ""),
+    ({}, {"properties": {"b": {**N, "default": 1}}, "required": ["b"]}, "TYPE_CHANGED"),
+    (OBJECT, {"properties": {"b": {**N, "default": 1}}, "required": ["b"]}, ""),
+    (OBJECT, {"properties": {"b": N}, "required": ["b"]}, "REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL"),
+    ({**CLOSED, "properties": {"a": S}}, {**CLOSED, **OBJECT}, ""),
+    ({**OF_STRINGS, **OBJECT}, {**OF_STRINGS, "properties": {"a": N}}, "TYPE_CHANGED"),
+    (OBJECT, {**CLOSED, **OBJECT}, ""),
+    ({"properties": {"a": S}}, {"properties": {"a": N}}, "TYPE_CHANGED"),
+    (
+        {"oneOf": [{"properties": {"a": S}}, N]},
+        {"oneOf": [{"properties": {"a": S, "b": S}}, N, B]},
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), LENIENT_ROWS)
+def test_the_lenient_policy_lets_properties_come_and_go(before: Any, after: Any, expected: str) -> None:
+    found = schema(after).incompatibilities(schema(before), Policy.LENIENT)
+    assert [item.kind for item in found] == expected.split()
+    assert not expected or schema(after).incompatibilities(schema(before))
+
+
+def test_what_is_lenient_is_incompatible_otherwise() -> None:
+    assert set(INCOMPATIBLE) > LENIENT
 
 
 def test_every_incompatible_difference_has_a_rule_in_this_table() -> None:

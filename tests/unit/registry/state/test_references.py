@@ -4,7 +4,7 @@ import pytest
 
 from tests.rigs.counted_calls import counted_calls
 from tests.rigs.registry import Registry, schema
-from tidelog.registry.compatibility import Level
+from tidelog.registry.compatibility import Checks, Level
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.state import jobs, references
 from tidelog.registry.state.jobs import INLINED_MAX, schema_job
@@ -22,7 +22,7 @@ def referring(registry: Registry, versions: int, targets: int) -> None:
 
 def work(registry: Registry, level: Level = Level.NONE) -> int:
     with counted_calls() as count:
-        schema_job(registry.state, "many", schema("new"), normalize=False, level=level)
+        schema_job(registry.state, "many", schema("new"), normalize=False, checks=Checks(level))
     return count()
 
 

@@ -31,9 +31,17 @@ class SchemaBody(msgspec.Struct, rename="camel"):
     rule_set: dict[str, Any] | None = None
     version: Int32 | None = None
     id: Int32 | None = None
+    schema_tags_to_add: list[Any] | None = None
+    schema_tags_to_remove: list[Any] | None = None
 
     def checked(self) -> Schema:
         """Raises RegistryError."""
+        if self.schema_tags_to_add or self.schema_tags_to_remove:
+            raise RegistryError(
+                RegistryCode.UNPROCESSABLE,
+                "This registry does not write tags into a schema (schemaTagsToAdd, schemaTagsToRemove). Send "
+                "the tags in 'metadata', or in the text of the schema.",
+            )
         try:
             kind = SchemaType((self.schema_type or SchemaType.AVRO).upper())
         except ValueError:

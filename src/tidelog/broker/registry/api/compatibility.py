@@ -8,7 +8,7 @@ from tidelog.broker.registry.api.request import RegistryRequest
 from tidelog.broker.registry.api.sent import normalizes, sent_schema
 from tidelog.broker.registry.authorization import READ
 from tidelog.broker.registry.calls import Answer
-from tidelog.registry.config import level_of, validates_new
+from tidelog.registry.config import checks_of, validates_new
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.state import lookups, refusals
 from tidelog.registry.state.jobs import comparison_job
@@ -46,7 +46,7 @@ async def _checked(request: RegistryRequest, subject: str, newest_first: list[St
             schema,
             newest_first,
             normalize=normalizes(request, subject),
-            level=level_of(config),
+            checks=checks_of(config),
         )
         problems = (await request.leading.prepare(job._replace(is_new=validates_new(config)))).problems
     except RegistryError as error:

@@ -26,6 +26,8 @@ class ExportedVersion:
 
 @dataclass(frozen=True)
 class ExportedSubject:
+    """A subject; or a context, `:.name:`, which has no versions itself."""
+
     name: str
     versions: tuple[ExportedVersion, ...]
     config: Mapping[str, Any] | None = None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tidelog.cli.schema.moving.exported import Exported, ExportedSubject, ExportedVersion, Place
+from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
@@ -19,7 +20,8 @@ def read_registry(
     deleted: bool = False,
     progress: Callable[[int], None] = lambda _versions: None,
 ) -> Exported:
-    """The given subjects; without any, all that begin with the prefix. `deleted`: soft-deleted ones too."""
+    """The given subjects; without any, all that begin with the prefix, with what their contexts are set to.
+    `deleted`: soft-deleted ones too."""
     wanted = list(subjects) or sorted(client.subjects(prefix=prefix or EVERY_CONTEXT, deleted=deleted))
     found: dict[str, dict[int, ExportedVersion]] = {}
     to_read = [
@@ -39,16 +41,24 @@ def read_registry(
         to_read += [Place(reference.subject, reference.version) for reference in one.schema.references]
         count += 1
         progress(count)
+    scopes = (
+        []
+        if subjects
+        else sorted({scope for subject in found if (scope := scope_of_context(context_of(subject)))})
+    )
     return Exported(
         client.options.urls[0],
-        tuple(
-            ExportedSubject(
-                subject,
-                tuple(versions[number] for number in sorted(versions)),
-                client.config(subject),
-                client.mode(subject),
-            )
-            for subject, versions in sorted(found.items())
+        (
+            *(ExportedSubject(scope, (), client.config(scope), client.mode(scope)) for scope in scopes),
+            *(
+                ExportedSubject(
+                    subject,
+                    tuple(versions[number] for number in sorted(versions)),
+                    client.config(subject),
+                    client.mode(subject),
+                )
+                for subject, versions in sorted(found.items())
+            ),
         ),
         client.config(),
         client.mode(),

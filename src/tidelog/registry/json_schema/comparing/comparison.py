@@ -12,7 +12,7 @@ from tidelog.registry.json_schema.comparing.combinations import (
     compare_negations,
     compare_with_combination,
 )
-from tidelog.registry.json_schema.comparing.differences import SAME, Outcome
+from tidelog.registry.json_schema.comparing.differences import SAME, STRICT, Outcome
 from tidelog.registry.json_schema.comparing.findings import Comparing, Findings, Pair, Work
 from tidelog.registry.json_schema.comparing.objects import compare_objects
 from tidelog.registry.json_schema.comparing.values import (
@@ -37,12 +37,12 @@ from tidelog.registry.json_schema.shapes import (
 )
 
 
-def compare(original: Shape, update: Shape) -> Outcome:
+def compare(original: Shape, update: Shape, tolerated: frozenset[str] = STRICT) -> Outcome:
     """Returns how `update`, which reads, differs from `original`, which wrote. Raises TooComplexError."""
     work = Work()
     incompatible: dict[Pair, Outcome] = {}
     while True:
-        run = _Run(work, incompatible)
+        run = _Run(work, incompatible, tolerated)
         outcome = run.compare((original, update))
         wrong = run.wrongly_assumed()
         if not outcome.is_compatible or not wrong:
@@ -57,8 +57,9 @@ class _Frame(NamedTuple):
 
 
 class _Run:
-    def __init__(self, work: Work, incompatible: dict[Pair, Outcome]) -> None:
+    def __init__(self, work: Work, incompatible: dict[Pair, Outcome], tolerated: frozenset[str]) -> None:
         self._work = work
+        self._tolerated = tolerated
         self._incompatible = incompatible
         self._known: dict[Pair, Outcome] = {}
         self._under_way: set[Pair] = set()
@@ -67,7 +68,7 @@ class _Run:
     def wrongly_assumed(self) -> dict[Pair, Outcome]:
         """The pairs that were taken for compatible and are not, each with one reason."""
         return {
-            pair: Outcome(False, tuple(self._known[pair].incompatible()[:1]))
+            pair: Outcome(False, tuple(self._known[pair].incompatible()[:1]), self._tolerated)
             for pair in self._assumed
             if not self._known[pair].is_compatible
         }
@@ -94,7 +95,7 @@ class _Run:
     def _begin(self, pair: Pair) -> _Frame:
         pair = (_followed(pair[0]), _followed(pair[1]))
         self._under_way.add(pair)
-        found = Findings(self._work)
+        found = Findings(self._work, self._tolerated)
         found.spend(1)
         return _Frame(pair, _compare_shapes(*pair, found), found)
 

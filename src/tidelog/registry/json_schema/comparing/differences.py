@@ -56,6 +56,17 @@ _SENTENCES: Final = {
 }
 INCOMPATIBLE: Final = {kind: sentence for sentence, kinds in _SENTENCES.items() for kind in kinds.split()}
 
+_TOLERATED: Final = """
+    ADDITIONAL_PROPERTIES_NARROWED ADDITIONAL_PROPERTIES_REMOVED UNEVALUATED_PROPERTIES_NARROWED
+    UNEVALUATED_PROPERTIES_REMOVED OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
+    REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN_CONTENT_MODEL PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL
+    PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+    PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"""
+LENIENT: Final[frozenset[str]] = frozenset(_TOLERATED.split())
+"""What the policy LENIENT takes for compatible: properties come and go as if old records had no others."""
+
+STRICT: Final[frozenset[str]] = frozenset()
+
 DIFFERENCES_MAX: Final = 200
 """Of one comparison. A schema that repeats a definition could have more of them than fit in memory."""
 
@@ -74,17 +85,22 @@ class Outcome(NamedTuple):
 
     is_compatible: bool
     differences: tuple[Difference, ...]
+    tolerated: frozenset[str] = STRICT
 
     def incompatible(self) -> list[Difference]:
-        return [difference for difference in self.differences if difference.kind in INCOMPATIBLE]
+        return _incompatible(self.differences, self.tolerated)
 
 
 SAME: Final = Outcome(True, ())
 
 
-def outcome_of(differences: Iterable[Difference]) -> Outcome:
-    """Keeps the incompatible ones where there are too many."""
+def outcome_of(differences: Iterable[Difference], tolerated: frozenset[str] = STRICT) -> Outcome:
+    """Keeps the incompatible ones where there are too many. `tolerated`: STRICT or LENIENT."""
     found = list(differences)
-    incompatible = [difference for difference in found if difference.kind in INCOMPATIBLE]
+    incompatible = _incompatible(found, tolerated)
     kept = found if len(found) <= DIFFERENCES_MAX else (incompatible or found)[:DIFFERENCES_MAX]
-    return Outcome(not incompatible, tuple(kept))
+    return Outcome(not incompatible, tuple(kept), tolerated)
+
+
+def _incompatible(differences: Iterable[Difference], tolerated: frozenset[str]) -> list[Difference]:
+    return [one for one in differences if one.kind in INCOMPATIBLE and one.kind not in tolerated]

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from tidelog.registry.json_schema.comparing.differences import (
     DIFFERENCES_MAX,
+    STRICT,
     Difference,
     Outcome,
     outcome_of,
@@ -39,8 +40,9 @@ class Work:
 
 
 class Findings:
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, tolerated: frozenset[str] = STRICT) -> None:
         self._work = work
+        self._tolerated = tolerated
         self._differences: list[Difference] = []
 
     def spend(self, steps: int) -> None:
@@ -54,7 +56,7 @@ class Findings:
         for kind, inner in outcome.differences:
             self._differences.append(Difference(kind, f"{path}/{inner}" if path and inner else path or inner))
         if len(self._differences) > 4 * DIFFERENCES_MAX:
-            self._differences = list(outcome_of(self._differences).differences)
+            self._differences = list(outcome_of(self._differences, self._tolerated).differences)
 
     def outcome(self) -> Outcome:
-        return outcome_of(self._differences)
+        return outcome_of(self._differences, self._tolerated)

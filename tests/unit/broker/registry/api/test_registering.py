@@ -219,6 +219,47 @@ def test_a_schema_without_metadata_is_compared_within_the_group_that_it_takes_ov
     registry.register("orders-value", unlike, metadata={"properties": {"major": "2"}})
 
 
+def test_tags_that_would_be_lost_are_refused():
+    registry = LocalRegistry()
+    tag = {"schemaEntity": {"entityPath": "Order.a", "entityType": "sr_field"}, "tags": ["PII"]}
+    for field in ("schemaTagsToAdd", "schemaTagsToRemove"):
+        got = registry.post(versions("orders-value"), body_of(record("a"), **{field: [tag]}))
+        assert (got.code, "in 'metadata'" in got.json["message"]) == (422, True)
+    registry.register("orders-value", record("a"), schemaTagsToAdd=[])
+
+
+def test_the_lenient_policy_is_that_of_the_configuration():
+    registry = LocalRegistry()
+    text = {"type": "string"}
+    first = {"type": "object", "properties": {"a": text}}
+    second = {"type": "object", "properties": {"a": text, "b": text}}
+    registry.register("orders-value", first, schemaType="JSON")
+    assert registry.post(versions("orders-value"), body_of(second, schemaType="JSON")).code == 40901
+    registry.put("/config", {"compatibilityPolicy": "LENIENT"})
+    check = f"/compatibility{versions('orders-value')}/latest"
+    assert registry.post(check, body_of(second, schemaType="JSON")).json == {"is_compatible": True}
+    registry.register("orders-value", second, schemaType="JSON")
+
+
+def test_reserved_fields_are_checked_where_the_configuration_says_so():
+    registry = LocalRegistry()
+    reserving = {"metadata": {"properties": {"confluent:reserved": "b,c"}}}
+    registry.register("orders-value", record("a"), **reserving)
+    registry.put("/config/orders-value", {"validateFields": True, "compatibility": "NONE"})
+    taken = registry.post(versions("orders-value"), body_of(record("a", "b"), **reserving))
+    assert (taken.code, "conflicts with the reserved field b." in taken.json["message"]) == (40901, True)
+    assert "validateFields: 'true', compatibility: 'NONE'" in taken.json["message"]
+    freed = {"metadata": {"properties": {"confluent:reserved": "c"}}}
+    check = registry.post(
+        f"/compatibility{versions('orders-value')}", body_of(record("a", "d"), **freed), "verbose=true"
+    )
+    assert "reserved field b removed" in check.json["messages"][0]
+    registry.register("orders-value", record("a", "d"), **reserving)
+    registry.register("orders-value", record("a", "e"))  # takes over what is reserved
+    registry.put("/config/orders-value", {"validateFields": False})
+    registry.register("orders-value", record("a", "b"), **freed)
+
+
 @pytest.mark.parametrize(
     "path", [versions("orders-value"), f"/compatibility{versions('orders-value')}/latest"]
 )
