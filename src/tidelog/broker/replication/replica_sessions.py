@@ -21,7 +21,9 @@ from tidelog.broker.requests.fetch_sessions import (
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.fetch import FetchPartition, FetchRequest
 
-SESSIONS_MAX = 512
+SESSIONS_MAX = 2048
+"""More than a cluster has brokers: followers that push out each other's sessions would have to name all that
+they follow in each request."""
 SESSIONS_PER_REPLICA_MAX = 4
 TOPIC_IDS_SINCE = 13
 
