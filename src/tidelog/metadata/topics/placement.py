@@ -6,11 +6,12 @@ fall to the same neighbour. No two replicas of a partition share a machine, and 
 another is free. A machine's brokers stand apart in the ring, so leaders are even over them as well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
+from tidelog.base.invariant import broken
 from tidelog.metadata.image.entities import BrokerImage
 
 
@@ -31,13 +32,14 @@ def place_replicas(
     ring = _ring(brokers)
     leaders = [broker for broker in ring if broker.is_active]
     _check(replication_factor, ring, len(leaders), cordoned)
+    places = {broker.id: place for place, broker in enumerate(ring)}
     known: dict[tuple[int, int], tuple[NodeId, ...]] = {}  # the pattern repeats after n * (n - 1) partitions
     placed = []
     for partition in range(first, first + count):
         turn, start = divmod(seed + partition, len(leaders))
         key = start, turn % max(1, len(ring) - 1)
         if key not in known:
-            known[key] = _place_one(ring, leaders[start], key[1], replication_factor)
+            known[key] = _place_one(ring, places[leaders[start].id], key[1], replication_factor)
         placed.append(known[key])
     return placed
 
@@ -62,20 +64,37 @@ def _alternated(groups: Iterable[Sequence[BrokerImage]]) -> list[BrokerImage]:
 
 
 def _place_one(
-    ring: Sequence[BrokerImage], leader: BrokerImage, shift: int, replication_factor: int
+    ring: Sequence[BrokerImage], place: int, shift: int, replication_factor: int
 ) -> tuple[NodeId, ...]:
-    place = ring.index(leader)
-    others = [*ring[place + 1 :], *ring[:place]]
-    others = [*others[shift:], *others[:shift]]
-    chosen = [leader]
-    used = {leader.rack: 1}
+    """The leader is at `place` of the ring; those behind it are asked in turn, beginning `shift` further."""
+    leader, others = ring[place], len(ring) - 1
+    chosen, machines = [leader], {leader.machine_key}
+    used = dict.fromkeys((broker.rack for broker in ring), 0) | {leader.rack: 1}
     while len(chosen) < replication_factor:
-        others = [broker for broker in others if broker.machine_key != chosen[-1].machine_key]
-        # min() keeps the ring's order among equals; a dead broker is better than a second one in a rack
-        best = min(others, key=lambda broker: (used.get(broker.rack, 0), not broker.is_active))
+        behind = (ring[(place + 1 + (shift + step) % others) % len(ring)] for step in range(others))
+        best = _best((broker for broker in behind if broker.machine_key not in machines), used)
         chosen.append(best)
-        used[best.rack] = used.get(best.rack, 0) + 1
+        machines.add(best.machine_key)
+        used[best.rack] += 1
     return tuple(broker.id for broker in chosen)
+
+
+def _best(candidates: Iterable[BrokerImage], used: Mapping[str | None, int]) -> BrokerImage:
+    """The first in order among equals; a dead broker is better than a second one in a rack.
+
+    Ends at a candidate that nothing can be better than, so that few are looked at, however many there are.
+    """
+    perfect = min(used.values()), False
+    found: tuple[tuple[int, bool], BrokerImage] | None = None
+    for broker in candidates:
+        rank = used[broker.rack], not broker.is_active
+        if found is None or rank < found[0]:
+            found = rank, broker
+            if rank == perfect:
+                break
+    if found is None:
+        broken("no machine is left for a replica")
+    return found[1]
 
 
 def _check(replication_factor: int, brokers: Sequence[BrokerImage], active: int, cordoned: int) -> None:

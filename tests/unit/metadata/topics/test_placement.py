@@ -1,9 +1,10 @@
+import random
 from collections import Counter
 
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.topics.placement import place_replicas
+from tidelog.metadata.topics.placement import _ring, place_replicas
 
 
 def place(image, count, replication_factor, *, seed=0, first=0):
@@ -89,3 +90,43 @@ def test_brokers_without_a_machine_are_each_on_their_own(cluster):
     machines = {1: "a", 2: "a"}
     for replicas in place(cluster(4, machines=machines), 24, 3):
         assert len({1, 2}.intersection(replicas)) == 1
+
+
+def obvious_replicas(ring, leader, shift, replication_factor):
+    """The best of all others for each replica: what placement finds without looking at all of them."""
+    place = ring.index(leader)
+    others = [*ring[place + 1 :], *ring[:place]]
+    others = [*others[shift:], *others[:shift]]
+    chosen, used = [leader], Counter([leader.rack])
+    while len(chosen) < replication_factor:
+        others = [broker for broker in others if broker.machine_key != chosen[-1].machine_key]
+        best = min(others, key=lambda broker: (used[broker.rack], not broker.is_active))
+        chosen.append(best)
+        used[best.rack] += 1
+    return tuple(broker.id for broker in chosen)
+
+
+def test_random_clusters_get_what_the_obvious_search_finds(cluster):
+    draw, placed = random.Random(7), 0
+    for _ in range(150):
+        ids = range(1, draw.randint(2, 10))
+        image = cluster(
+            len(ids),
+            racks={id: rack for id in ids if (rack := draw.choice((None, "a", "b", "c")))},
+            machines={id: machine for id in ids if (machine := draw.choice((None, "m", "n", "o")))},
+            fenced=tuple(id for id in ids if draw.random() < 0.25),
+        )
+        ring, seed, replicas = _ring(image.brokers.values()), draw.randrange(1000), draw.randint(1, 4)
+        leaders = [broker for broker in ring if broker.is_active]
+        try:
+            found = place(image, 20, replicas, seed=seed)
+        except KafkaError:
+            continue
+        turns = [divmod(seed + number, len(leaders)) for number in range(20)]
+        shifts = [turn % max(1, len(ring) - 1) for turn, _ in turns]
+        assert found == [
+            obvious_replicas(ring, leaders[start], shift, replicas)
+            for (_, start), shift in zip(turns, shifts, strict=True)
+        ]
+        placed += 1
+    assert placed > 50
