@@ -61,9 +61,10 @@ bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=ben
 bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
-docs: $(DEV) ## Regenerate the reference pages from the code
+docs: $(DEV) ## Regenerate the reference pages, and tables that are computed, from the code
 	@for page in settings commands python authorization metrics; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 	@$(BIN)/python -m tools.monitoring_files
+	@$(BIN)/python -m tools.scaling_tables
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp

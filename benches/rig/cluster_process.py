@@ -1,4 +1,4 @@
-"""A cluster as users start it: `tidelog up --brokers 3` in a process of its own."""
+"""A cluster as users start it: `tidelog up --brokers N` in a process of its own."""
 
 import json
 import shutil
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -18,8 +19,10 @@ Address = tuple[str, int]
 
 
 class RunningCluster:
-    def __init__(self, facts: dict[str, object], process: "subprocess.Popen[bytes]", folder: str) -> None:
+    def __init__(self, facts: dict[str, Any], process: "subprocess.Popen[bytes]", folder: str) -> None:
         self.folder = folder
+        self.facts: dict[str, Any] = facts
+        """What the supervisor says of itself once the brokers are ready."""
         self.servers = str(facts["bootstrap_servers"])
         self._process = psutil.Process(process.pid)
 
@@ -41,10 +44,10 @@ class RunningCluster:
 
 
 @contextmanager
-def running_cluster(settings: dict[str, str] | None = None) -> Iterator[RunningCluster]:
+def running_cluster(settings: dict[str, str] | None = None, brokers: int = 3) -> Iterator[RunningCluster]:
     folder = tempfile.mkdtemp(prefix="tidelog-bench-", dir=work_folder())
     ready = Path(folder) / "ready"
-    command = [*tidelog(), "up", "--brokers", "3", "--data", f"{folder}/data", "--port", "0"]
+    command = [*tidelog(), "up", "--brokers", str(brokers), "--data", f"{folder}/data", "--port", "0"]
     command += [f"--set={name}={value}" for name, value in (settings or {}).items()]
     with open(f"{folder}/log", "wb") as log:
         process = subprocess.Popen(

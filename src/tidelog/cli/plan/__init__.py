@@ -1,1 +1,1 @@
-"""`tidelog plan`: how many brokers, disks and partitions a load needs."""
+"""`tidelog plan`: how many machines, disks and partitions a load needs."""

@@ -1,4 +1,4 @@
-"""`tidelog plan`: capacity from rate, size, retention and replication."""
+"""`tidelog plan`: capacity from rate, size, retention, replication, and the cores of a machine."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from tidelog.base.units import parse_bytes, parse_milliseconds
-from tidelog.cli.output import print_json, print_table, say
-from tidelog.cli.plan.model import FULL_MAX, TAIL_SECONDS, Load, Plan, plan
+from tidelog.cli.output import print_json
+from tidelog.cli.plan.load import Load
+from tidelog.cli.plan.model import plan
+from tidelog.cli.plan.shown import show
 from tidelog.cli.session import Session, json_option, pass_session
 
 DURATION_MAX_MS = 1000 * 365 * 86_400_000
@@ -80,7 +82,7 @@ _AMOUNT = Amount(0, min_open=True, max=1e15)
     type=click.IntRange(0, 10_000_000),
     default=100,
     show_default=True,
-    help="Connections of clients to a broker.",
+    help="Connections of clients to a broker; a client that uses all partitions has one to each.",
 )
 @click.option(
     "--peak",
@@ -115,9 +117,16 @@ _AMOUNT = Amount(0, min_open=True, max=1e15)
 )
 @click.option("--tls", is_flag=True, help="Clients and brokers speak TLS.")
 @click.option(
+    "--cores",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Cores of a machine: a broker for each, as with `tidelog broker --cores`.",
+)
+@click.option(
     "--disk",
     callback=_parsed(parse_bytes),
-    help="The disk of a broker, such as 2TB; decides the number of brokers too.",
+    help="The disk of a machine, such as 2TB; decides the number of machines too.",
 )
 @click.option(
     "--network",
@@ -125,7 +134,7 @@ _AMOUNT = Amount(0, min_open=True, max=1e15)
     default=10.0,
     show_default=True,
     metavar="GBIT",
-    help="The network of a broker, in Gbit/s.",
+    help="The network of a machine, in Gbit/s.",
 )
 @json_option
 @pass_session
@@ -140,14 +149,16 @@ def plan_command(
     network: float,
     **rest: Any,
 ) -> None:
-    """Say how many brokers, disks and partitions a load needs.
+    """Say how many machines, disks and partitions a load needs.
 
     The figures come from measurements of this version on cores of a virtual machine; CPU of your machines
-    may differ by half. The plan keeps room for the peak, and for one broker that is away.
+    may differ by half. The plan keeps room for the peak, and for one machine that is away. What was measured
+    and what is computed: docs/scaling.md.
 
     \b
     tidelog plan --rate 50000 --size 1KB
     tidelog plan --rate 200000 --size 300B --retention 3d --groups 4 --disk 2TB --tls
+    tidelog plan --rate 2000000 --size 1KB --cores 16 --network 25
     """
     load = Load(
         messages_per_second=rate,
@@ -160,63 +171,8 @@ def plan_command(
     )
     found = plan(load)
     if session.json:
-        print_json({**asdict(found), "replicas_per_broker": found.replicas_per_broker})
+        print_json(
+            {**asdict(found), "brokers": found.brokers, "replicas_per_broker": found.replicas_per_broker}
+        )
     else:
-        _show(found)
-
-
-def _show(found: Plan) -> None:
-    load, written = found.load, found.written_per_second
-    say(
-        f"[bold]{_count(found.brokers, 'broker')}[/], {_count(found.partitions, 'partition')} with "
-        f"{_count(load.replication, 'replica')} each; {_because(found)}."
-    )
-    traffic = f"{_size(found.network_in)}/s in, {_size(found.network_out)}/s out"
-    print_table(
-        ("", ""),
-        [
-            ("producers send", f"{_size(written)}/s, {_size(written * load.peak)}/s at the peak"),
-            ("all replicas hold", f"{_size(found.stored_bytes)} at the end of the retention"),
-            ("disk of a broker", f"{_size(found.disk_bytes)}, then {FULL_MAX:.0%} full"),
-            ("network of a broker", f"{traffic}, at the peak with one broker away"),
-            ("memory of a broker", f"{_size(found.memory_bytes)}; keeps the newest {TAIL_SECONDS} s cached"),
-            ("replicas on a broker", found.replicas_per_broker),
-        ],
-    )
-    print_table(
-        ("resource", ">brokers", "why"),
-        [(need.resource, f"{need.brokers:.2f}", need.detail) for need in found.needs],
-    )
-    say("Settings:")
-    for name, value in settings_of(found).items():
-        print(f"  {name}={value}")
-
-
-def settings_of(found: Plan) -> dict[str, object]:
-    """What this plan takes for granted, as settings of the brokers."""
-    load = found.load
-    return {
-        "default.replication.factor": load.replication,
-        "min.insync.replicas": max(1, load.replication - 1),
-        "num.partitions": found.partitions,
-        "log.retention.ms": int(load.retention_s * 1000),
-        "durability": load.durability,
-    }
-
-
-def _because(found: Plan) -> str:
-    if found.limit == "replication":
-        return "as many brokers as replicas, which is enough"
-    spare = max(need.spare for need in found.needs if need.resource == found.limit)
-    return f"the limit is {found.limit}" + (", with one broker to spare" if spare else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _size(count: float) -> str:
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:,.1f} {unit}"
-    return f"{count:,.0f} B"
+        show(found)

@@ -23,6 +23,19 @@ def test_a_plan_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["replicas_per_broker"] == found["partitions"] * 3 / found["brokers"]
 
 
+def test_machines_with_several_cores(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["plan", "--rate", "2000000", "--size", "1KB", "--cores", "16", "--partitions", "10"]
+    assert run(arguments) == 0
+    out = capsys.readouterr().out
+    assert "machines of 16 cores (" in out
+    assert "network of a machine" in out
+    assert "broker.cores=16" in out
+    assert run([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["brokers"] == found["machines"] * 16
+    assert found["notes"][0] in out.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -32,6 +45,7 @@ def test_a_plan_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (["--rate", "10", "--size", "1KB", "--retention", "9999999999d"], "thousand years"),
         (["--rate", "nan", "--size", "1KB"], "--rate"),
         (["--rate", "10", "--size", "1KB", "--peak", "inf"], "--peak"),
+        (["--rate", "10", "--size", "1KB", "--cores", "0"], "--cores"),
         (["--size", "1KB"], "--rate"),
     ],
 )

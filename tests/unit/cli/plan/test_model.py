@@ -1,18 +1,16 @@
-"""From a load to brokers: which resource decides, and what a plan keeps room for."""
+"""From a load to machines: which resource decides, and what a plan keeps room for."""
 
 from dataclasses import replace
 
 import pytest
 
 from tidelog.cli.plan.coefficients import REPLICAS_MAX, Cost
-from tidelog.cli.plan.model import BUSY_MAX, FULL_MAX, Load, Plan, plan
+from tidelog.cli.plan.load import Load
+from tidelog.cli.plan.model import plan
+from tidelog.cli.plan.needs import BUSY_MAX, FULL_MAX, needs_of
 
 SMALL = Load(messages_per_second=1000, message_bytes=1000, retention_s=86_400)
 DAY_BYTES = 86_400 * 1e6
-
-
-def needs(found: Plan) -> dict[str, float]:
-    return {need.resource: need.brokers for need in found.needs}
 
 
 def test_a_small_load_needs_as_many_brokers_as_replicas() -> None:
@@ -73,3 +71,41 @@ def test_every_consumer_of_a_group_has_a_partition() -> None:
 
 def test_a_cost_is_requests_and_kib() -> None:
     assert Cost(10.0, 2.0).cores(1000, 1024 * 500) == pytest.approx(0.011)
+
+
+def test_a_machine_with_cores_has_a_broker_for_each() -> None:
+    given = replace(SMALL, messages_per_second=3_000_000, network_bytes_per_second=1e12)
+    found = plan(replace(given, cores=16))
+    assert found.limit == "CPU"
+    assert found.brokers == found.machines * 16
+    assert found.partitions % found.brokers == 0
+    assert found.cores / (found.machines - 1) / 16 <= BUSY_MAX
+    alone = plan(given)
+    assert alone.machines > found.machines * 8
+
+
+def test_disk_and_network_are_those_of_a_machine() -> None:
+    given = replace(SMALL, messages_per_second=50_000, network_bytes_per_second=1e6, disk_bytes=1e12)
+    one, many = plan(given), plan(replace(given, cores=8))
+    assert (one.limit, many.limit) == ("network", "network")
+    assert one.machines == many.machines
+
+
+def test_partitions_count_for_each_core() -> None:
+    found = plan(replace(SMALL, partitions=10 * REPLICAS_MAX, cores=8))
+    assert (found.limit, found.machines) == ("replicas", 5)
+    assert found.replicas_per_broker <= REPLICAS_MAX
+
+
+@pytest.mark.parametrize("cores", [1, 4, 16, 64])
+@pytest.mark.parametrize("rate", [1e5, 1e6, 1e7])
+def test_the_plan_is_enough_and_no_smaller_one_is(rate: float, cores: int) -> None:
+    load = replace(SMALL, messages_per_second=rate, cores=cores, network_bytes_per_second=1e12)
+    enough = [all(need.whole <= n for need in needs_of(load, n)) for n in range(1, plan(load).machines + 1)]
+    assert enough == [False] * (len(enough) - 1) + [True]
+
+
+@pytest.mark.parametrize("cores", [1, 16])
+def test_no_load_is_without_a_plan(cores: int) -> None:
+    found = plan(replace(SMALL, messages_per_second=1e15, message_bytes=1e9, members=100_000, cores=cores))
+    assert any("at most 1,000" in note for note in found.notes)
