@@ -101,6 +101,7 @@ class _Known:
 
     def __init__(self, image: ClusterImage) -> None:
         self.image = image
+        self._live: tuple[object, frozenset[int]] = None, frozenset()
 
 
 def answer(image: ClusterImage, request: MetadataRequest) -> bytes:

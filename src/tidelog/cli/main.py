@@ -67,7 +67,9 @@ COMMANDS = {
         "tidelog.cli.log.commands", "log", "Look inside the files of partitions, check them, encrypt them."
     ),
     "plan": Entry(
-        "tidelog.cli.plan.command", "plan_command", "Say how many brokers, disks and partitions a load needs."
+        "tidelog.cli.plan.command",
+        "plan_command",
+        "Say how many machines, disks and partitions a load needs.",
     ),
     "monitoring": Entry(
         "tidelog.cli.monitoring.commands",

@@ -6,7 +6,7 @@ on, and answered. Every other broker applies the same entries in the same order.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -44,6 +44,7 @@ class MetadataService:
         self._changing: dict[asyncio.Task[Any], tuple[Decide[Any], asyncio.Future[Any]]] = {}
         self._refusing: dict[asyncio.Task[Any], None] = {}
         self._listeners: list[Listener] = []
+        self._live: tuple[Mapping[NodeId, BrokerImage], frozenset[NodeId]] = {}, frozenset()
         self.has_quorum = False
         self.errors = 0
         """Changes that a part of this broker could not act on."""
@@ -155,7 +156,11 @@ class MetadataService:
         ]
 
     def live_broker_ids(self) -> frozenset[NodeId]:
-        return frozenset(id for id, broker in self.image.brokers.items() if not broker.fenced)
+        """Remembered until a broker changes: answers ask for each topic or partition."""
+        brokers = self.image.brokers
+        if brokers is not self._live[0]:
+            self._live = brokers, frozenset(id for id, broker in brokers.items() if not broker.fenced)
+        return self._live[1]
 
     def on_change(self, listener: Listener) -> None:
         """Listeners run on the loop, in the order they came, before the change is answered."""

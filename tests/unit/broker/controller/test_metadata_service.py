@@ -10,7 +10,7 @@ from tests.rigs.quorum import QuorumRig
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
-from tidelog.metadata.brokers.brokers import decide_create_cluster
+from tidelog.metadata.brokers.brokers import decide_create_cluster, decide_fence_broker
 from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import SECURITY_VERSION, ClusterImage, ImageDelta
 from tidelog.metadata.image.records import BrokerRegistered, Endpoint, FeatureChanged
@@ -73,6 +73,20 @@ def test_a_change_is_there_when_it_is_answered_and_after_a_restart() -> None:
 
     with_rig(first, disk)
     with_rig(second, disk)
+
+
+def test_the_live_brokers_are_those_of_the_newest_image_and_counted_once_for_it() -> None:
+    async def work(rig: QuorumRig) -> None:
+        assert rig.metadata.live_broker_ids() == frozenset()
+        await rig.metadata.change(broker)
+        live = rig.metadata.live_broker_ids()
+        assert live == {1}
+        await rig.metadata.change(topic("t"))
+        assert rig.metadata.live_broker_ids() is live
+        await rig.metadata.change(lambda image: decide_fence_broker(image, 1))
+        assert rig.metadata.live_broker_ids() == frozenset()
+
+    with_rig(work)
 
 
 def test_changes_are_decided_one_after_the_other() -> None:
