@@ -1,7 +1,7 @@
 """Delayed retries: when released records are available again.
 
 The window has a bit for each delayed record; the times are runs in a heap. A record is delayed until its time
-has come, or for good if retention deletes it: no entry of the heap is left over from an earlier delay.
+has come or retention deletes it: no entry of the heap is left over from an earlier delay.
 """
 
 import heapq
@@ -40,6 +40,12 @@ class Delays:
         while self._heap and self._heap[0].available_at <= now_ms:
             over.append(heapq.heappop(self._heap))
         return over
+
+    def forget_below(self, start: Offset) -> None:
+        """Drops the delays of records that retention deleted."""
+        self._heap = [delay for delay in self._heap if delay.last >= start]
+        heapq.heapify(self._heap)
+        self.unsaved = [delay for delay in self.unsaved if delay.last >= start]
 
     def within(self, first: Offset, last: Offset) -> list[Delay]:
         """Returns the delays of records within these offsets, in no order."""

@@ -231,6 +231,7 @@ class SharePartition:
             return
         chunk = window.chunks.get(log_start >> CHUNK_SHIFT)
         self._locks.forget_below(log_start, 0 if chunk is None else chunk.held)
+        self._delays.forget_below(log_start)
         window.forget_below(log_start)
         window.advance()
         self._changed()
@@ -355,10 +356,13 @@ class SharePartition:
         self._changed()
 
     def _release(self, locks: list[Lock], now_ms: TimestampMs) -> None:
+        """The records of a chunk together: a member may hold thousands by locks of one record each."""
+        released: dict[int, BitSet] = {}
         for lock in locks:
             index = lock.first >> CHUNK_SHIFT
-            bits = self._window.chunks[index].held & lock.bits
+            released[index] = released.get(index, 0) | (self._window.chunks[index].held & lock.bits)
             self._locks.remove(lock)
+        for index, bits in released.items():
             self._fail_delivery(index, bits, GROUP_BACKOFF, now_ms)
         if locks:
             self._window.advance()

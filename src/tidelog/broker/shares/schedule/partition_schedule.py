@@ -18,6 +18,9 @@ from tidelog.shares.schedule.memory import ScheduleMemory
 
 POPPED_MAX: Final = 1000
 """Entries of the index that one turn of the event loop takes: a few milliseconds."""
+STALE_MIN: Final = 100_000
+"""Entries of records that are not scheduled any more, such as those that retention took: with so many, and as
+many again as there are scheduled records, the index is made anew."""
 
 
 class PartitionSchedule:
@@ -99,7 +102,7 @@ class PartitionSchedule:
     def _look(self) -> None:
         self._timer = None
         now_ms = self._now_ms()
-        if (delay := self._delay_of_topic()) != self._delay:
+        if (delay := self._delay_of_topic()) != self._delay or self._is_stale:
             # Times in the index follow the old settings: every record is looked at under the new ones.
             self._delay = delay
             self._index.forget()
@@ -112,6 +115,11 @@ class PartitionSchedule:
             for led in self._shares:
                 led.due(popped.ranges)
         self._arm(now_ms)
+
+    @property
+    def _is_stale(self) -> bool:
+        scheduled = sum(led.share.scheduled for led in self._shares)
+        return len(self._index) > 2 * scheduled + STALE_MIN
 
     def _look_again(self) -> None:
         for led in self._shares:

@@ -17,6 +17,7 @@ from tidelog.base.config.config import load
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.shares.delivery import HELD_BACK_BYTES, LOOK_BYTES_MAX
 from tidelog.broker.shares.led_share import DUE_LOOK_SECONDS
+from tidelog.broker.shares.schedule import partition_schedule
 from tidelog.broker.shares.schedule.schedule import Schedule
 from tidelog.broker.shares.share_partitions import SharePartitions
 from tidelog.metadata.image.entities import TopicImage
@@ -271,6 +272,28 @@ def test_a_change_of_the_topics_delay_holds_for_what_is_held_back() -> None:
         rig.topic(share_delivery_delay_ms="100000")
         seen = await times_of(rig, worker, 2)
         assert [round(came) for came, _ in seen] == [100, 100]
+
+    run(test)
+
+
+def test_the_times_of_records_that_retention_took_are_not_kept_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partition_schedule, "STALE_MIN", 3)
+
+    async def test() -> None:
+        rig = Rig()
+        rig.scheduled(*(delay(200 * HOUR + n) for n in range(6)))
+        rig.scheduled(delay(100), delay(200))
+        worker = rig.worker()
+        assert await worker.take_ranges(**WAIT) == []
+        assert len(rig.schedule) == 8
+        rig.partition.log.delete_before(6)
+        seen = await times_of(rig, worker, 1)
+        assert [(round(came), offset) for came, offset in seen] == [(100, 6)]
+        assert len(rig.schedule) == 1, "and not seven"
+        seen = await times_of(rig, worker, 1)
+        assert [(round(came), offset) for came, offset in seen] == [(200, 7)]
 
     run(test)
 
