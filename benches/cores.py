@@ -49,6 +49,7 @@ FIGURES = (
     Figure("broker CPU", "us/request", False),
     Figure("p99", "ms", False),
     Figure("generator's CPU", "us/request", False),
+    Figure("brokers and generators together", "cores busy", False),
 )
 
 
@@ -59,6 +60,8 @@ class Round(NamedTuple):
     broker_us: float
     p99_ms: float
     generator_us: float
+    cores_busy: float
+    """Near the cores of the machine: it is full, and a faster broker would not show in the rate."""
 
 
 @contextmanager
@@ -114,7 +117,8 @@ def one_round(running: RunningCluster, size: int, count: int, connections: int) 
         raise RuntimeError(f"{written} batches are in the logs, {count + PARTITIONS} were sent")
     generator = sum(one.cpu for one in done)
     p99 = max(one.p99_ms for one in done)
-    return Round(count / max(seconds, 1e-9), cpu / count * 1e6, p99, generator / count * 1e6)
+    used = (cpu + generator) / seconds
+    return Round(count / seconds, cpu / count * 1e6, p99, generator / count * 1e6, used)
 
 
 def _halves(led: dict[int, Address]) -> list[list[int]]:

@@ -94,10 +94,13 @@ def cores() -> str:
     """What three machines carry, all of them up, each core busy to BUSY_MAX: CPU alone."""
     rows = []
     for count, durability, batch in product((PARTITIONS, None), ("os", "fsync"), BATCHES):
-        load = replace(GIVEN, batch_bytes=batch * KIB, durability=durability, partitions=count)
-        rates = {number: carried(replace(load, cores=number)) for number in CORES}
+        load = replace(GIVEN, batch_bytes=batch * KIB, durability=durability)
+        rates = {
+            number: carried(replace(load, cores=number, partitions=count or MACHINES * number))
+            for number in CORES
+        }
         shares = [f"{_round(rates[number])} ({rates[number] / rates[1] / number:.0%})" for number in CORES]
-        spread = f"{count:,} partitions" if count else "as many as cores"
+        spread = f"{count:,}" if count else "one for each core"
         rows.append((f"{spread}, `{durability}`, {batch} KiB", *shares))
     heads = [f"{number} core{'s' * (number > 1)}" for number in CORES]
     return _table(("partitions, durability, request", *heads), rows)

@@ -15,7 +15,8 @@ HEADING = "Tidelog beside itself: cores, and the shared sync"
 HOW = """\
 The ratio is a multiple of the first side. Prebuilt requests from generators in C, each connection with
 one unanswered: the load is as high as the answers allow, so p99 is that of a saturated machine. *Cores*:
-`tidelog up --cores`, 8 partitions, durability `os`, two generators, which share the machine with the brokers.
+`tidelog up --cores`, 8 partitions, durability `os`, two generators, which share the machine with the brokers:
+with two cores they are the limit, see [scaling](scaling.md#two-cores-measured).
 *Shared sync*: one broker, requests in turn to all partitions."""
 
 
