@@ -57,7 +57,7 @@ def test_connections_are_counted_by_listener(broker: Broker) -> None:
     assert 'tidelog_connections{listener="PLAINTEXT"} 1' in text
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/readyz/machine"])
 def test_a_broker_that_serves_is_alive_and_ready(broker: Broker, path: str) -> None:
     status, kind, text = get(broker, path)
     assert (status, kind, json.loads(text)) == (200, "application/json", {"ok": True})

@@ -12,6 +12,7 @@ from typing import Any
 from tidelog.base.ids import NO_EPOCH, NodeId
 from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress
 from tidelog.broker.requests.context import Services
+from tidelog.metadata.brokers.cores import fenced_cores
 
 METADATA_SECONDS_MAX = 10.0
 """How long committed metadata may wait to be applied: opening the logs of a large topic takes seconds."""
@@ -61,6 +62,8 @@ class Health:
     log_dirs: int = 1
     failed_log_dirs: int = 0
     stopping: bool = False
+    cores_away: tuple[NodeId, ...] = ()
+    """Brokers of other cores of this machine that the controller hears nothing of."""
 
     @classmethod
     def of(cls, services: Services, failed_log_dirs: int | None = None) -> "Health":
@@ -89,6 +92,7 @@ class Health:
                 len(partitions.failed_log_dirs()) if failed_log_dirs is None else failed_log_dirs
             ),
             stopping=services.is_stopping,
+            cores_away=fenced_cores(services.config, metadata.image.brokers, metadata.node_id),
         )
 
     def live(self) -> HealthVerdict:
@@ -98,6 +102,12 @@ class Health:
     def ready(self) -> HealthVerdict:
         """Whether clients can be sent to this broker."""
         reasons = self._reasons()
+        return HealthVerdict(not reasons, reasons, self._notes())
+
+    def machine_ready(self) -> HealthVerdict:
+        """Whether all cores of this machine serve, as far as this broker knows. With one core: the same."""
+        away = tuple(f"broker {id}, a core of this machine, is fenced" for id in self.cores_away)
+        reasons = self._reasons() + away
         return HealthVerdict(not reasons, reasons, self._notes())
 
     def _reasons(self) -> tuple[str, ...]:

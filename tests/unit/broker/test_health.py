@@ -46,6 +46,14 @@ def test_a_cluster_without_a_controller_makes_no_broker_unready() -> None:
     assert "no controller" in health.ready().notes[0]
 
 
+def test_a_machine_is_ready_when_all_of_its_cores_are() -> None:
+    health = Health(1, cores_away=(1001,))
+    assert health.ready().ok, "this core serves"
+    assert health.machine_ready().reason == "broker 1001, a core of this machine, is fenced"
+    assert Health(1).machine_ready().ok
+    assert "is stopping" in Health(1, stopping=True).machine_ready().reason
+
+
 def test_a_failed_log_dir_of_several_is_a_note() -> None:
     assert Health(1, log_dirs=3, failed_log_dirs=1).ready() == HealthVerdict(
         True, notes=("1 of 3 log dirs failed",)

@@ -21,3 +21,14 @@ def cores_of_machine(config: BrokerConfig, brokers: Mapping[NodeId, BrokerImage]
         return started
     own = brokers[node_id].machine_key
     return min(started, sum(broker.machine_key == own for broker in brokers.values()))
+
+
+def fenced_cores(
+    config: BrokerConfig, brokers: Mapping[NodeId, BrokerImage], node_id: NodeId
+) -> tuple[NodeId, ...]:
+    """The other cores of the machine that are away; brokers that only name one machine are not cores."""
+    if started_cores(config) == 1 or node_id not in brokers:
+        return ()
+    own = brokers[node_id].machine_key
+    away = (id for id, broker in brokers.items() if broker.fenced and broker.machine_key == own)
+    return tuple(sorted(id for id in away if id != node_id))

@@ -69,6 +69,7 @@ def open_metrics(
             "/metrics": _protected(config, MetricsApp(collectors)),
             "/healthz": health_app(lambda: Health.of(services).live()),
             "/readyz": health_app(lambda: Health.of(services).ready()),
+            "/readyz/machine": health_app(lambda: Health.of(services).machine_ready()),
         }
     )
     tls = _tls(opened, config)
