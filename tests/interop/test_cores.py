@@ -41,6 +41,10 @@ def test_a_machine_of_two_cores_and_back_to_one(up: Up) -> None:
     assert sorted(leaders(servers)) == [1] * 4 + [1001] * 4
     refused = run_tidelog(servers, "topic", "create", "copies", "--replication-factor", "2")
     assert "run on only 1 machine" in refused.stderr
+    port = servers.rpartition(":")[2]
+    other = ("--data", str(two.directory / "other"), "--port", port)
+    refused = run_tidelog(servers, "up", "--cores", "2", *other)
+    assert f"Port {port} of core 0 (broker 1, listener PLAINTEXT) is taken" in refused.stderr
 
     send(servers, range(400))
     pids = two.pid(1), two.pid(1001)

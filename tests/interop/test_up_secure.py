@@ -15,7 +15,9 @@ from tests.interop.broker_process import BrokerProcess, console_script, free_por
 from tests.interop.command_line import Done, Tidelog, run_here
 from tests.interop.drivers.kcat import missing_tool as missing_kcat
 from tests.interop.fleet_process import PATIENCE_S, FleetProcess
+from tests.interop.waiting import eventually
 from tidelog.base.properties import parse_properties
+from tidelog.server.free_ports import free_ports
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -224,6 +226,26 @@ def test_a_plain_directory_is_secured_keeps_its_data_and_stays_secured(
         assert "kept" in read.out, read.err + up.said()
         assert tidelog("topic", "list", "-b", up.servers).code != 0
         assert up.stop() == 0
+
+
+def test_a_secured_machine_of_two_cores_and_back_to_one(tidelog: Tidelog, tmp_path: Path) -> None:
+    """One certificate, one user, one set of client files; a change of the cores goes by its own login."""
+    [port] = free_ports("localhost", 1, in_a_row=2)
+    two = FleetProcess(tmp_path, "--secure", "--cores", "2", "--port", str(port))
+    as_admin = ("--context", two.facts["context"])
+    assert tidelog(*as_admin, "topic", "create", "orders", "--partitions", "4").code == 0
+    described = tidelog(*as_admin, "topic", "describe", "orders", "--json").json
+    assert {partition["leader"] for partition in described[0]["partitions"]} == {1, 1001}
+    for number in range(4):
+        assert tidelog(*as_admin, "produce", "orders", f"kept-{number}", "--partition", str(number)).code == 0
+    assert tidelog("topic", "list", "-b", f"localhost:{port + 1}").code != 0
+    assert two.stop() == 0
+
+    one = FleetProcess(tmp_path, "--port", str(port))
+    eventually(lambda: "Broker 1001 is drained and gone" in one.said(), 60)
+    read = tidelog(*as_admin, "consume", "orders")
+    assert {f"kept-{number}" for number in range(4)} <= set(read.out.split()), read.err
+    assert one.stop() == 0
 
 
 def test_a_broker_by_init_begins_with_the_first_user(tidelog: Tidelog, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.listener import Listener
@@ -11,6 +12,9 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
+
+if TYPE_CHECKING:
+    from tidelog.cli.security.local import LocalSecurity
 
 ID_STEP = 1000
 PORT_MAX = 65_535
@@ -45,7 +49,9 @@ class CoresPlan(FleetPlan):
     def broker_addresses(self) -> str:
         """Where the supervisor itself asks."""
         name = self.config.inter_broker_listener()
-        return ",".join(_address(self._listeners(core, advertised=True)[name]) for core in range(self.count))
+        return ",".join(
+            _address(self.listeners_of(core, advertised=True)[name]) for core in range(self.count)
+        )
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -63,7 +69,7 @@ class CoresPlan(FleetPlan):
 
     def settings_of(self, member: MemberPlan) -> dict[str, str]:
         core = self.members.index(member)
-        first = self._listeners(0, advertised=True)[self.config.inter_broker_listener()]
+        first = self.listeners_of(0, advertised=True)[self.config.inter_broker_listener()]
         voters = {"controller.quorum.voters": f"{self.members[0].id}@{_address(first)}"}
         return {
             **self.flags,
@@ -73,14 +79,14 @@ class CoresPlan(FleetPlan):
             "broker.cores": str(len(self.members)),
             "broker.machine": self.machine,
             "node.id": str(member.id),
-            "listeners": ",".join(map(str, self._listeners(core).values())),
-            "advertised.listeners": ",".join(map(str, self._listeners(core, advertised=True).values())),
+            "listeners": ",".join(map(str, self.listeners_of(core).values())),
+            "advertised.listeners": ",".join(map(str, self.listeners_of(core, advertised=True).values())),
             "log.dirs": ",".join(core_log_dir(path, core) for path in self.config.list("log.dirs")),
             "metrics.port": str(member.metrics_port),
             "schema.registry.port": str(member.registry_port),
         }
 
-    def _listeners(self, core: int, *, advertised: bool = False) -> dict[str, Listener]:
+    def listeners_of(self, core: int, *, advertised: bool = False) -> dict[str, Listener]:
         found = self.config.advertised_listeners() if advertised else self.config.listeners()
         return {listener.name: listener._replace(port=listener.port + core) for listener in found}
 
@@ -106,6 +112,7 @@ def plan_cores(
     known: int,
     *,
     is_alone: bool = False,
+    security: "LocalSecurity | None" = None,
 ) -> CoresPlan:
     """`known` cores have log dirs already: those beyond `count` run until they are drained.
 
@@ -142,7 +149,7 @@ def plan_cores(
     )
     recorded = Recorded(config.optional_text("cluster.id") or "", ports, [first_id])
     data = config.list("log.dirs")[0]
-    return CoresPlan(data, recorded, False, members, config, file, dict(flags), count=count)
+    return CoresPlan(data, recorded, False, members, config, file, dict(flags), security, count=count)
 
 
 def _refuse_overlapping(listeners: Sequence[Listener], cores: int) -> None:

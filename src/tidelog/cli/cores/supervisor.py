@@ -6,9 +6,10 @@ replicas of a partition could share it. Cores that an earlier start had, and thi
 
 import asyncio
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,19 @@ from tidelog.cli.cores.leftovers import remove_log_dirs
 from tidelog.cli.cores.moves import empty_cores, fill_new_cores, reopen_cores
 from tidelog.cli.cores.plan import CoresPlan, plan_cores
 from tidelog.cli.cores.spread_mark import SpreadMark
+from tidelog.cli.cores.stall import MISSED_MAX, WATCH_S, Stall
+from tidelog.cli.cores.taken_ports import refuse_taken_ports
 from tidelog.cli.cores.voice import CoresVoice, why_unchanged
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.fleet.plan import MemberPlan, refuse_taken_ports
+from tidelog.cli.fleet.member import Member
+from tidelog.cli.fleet.plan import MemberPlan
 from tidelog.cli.fleet.supervisor import Fleet
+from tidelog.cli.security.secured_state import is_secured
 from tidelog.cli.session import Session
 from tidelog.cli.up.broker_login import properties_for_brokers
+from tidelog.cli.up.secured import secured_flags
+from tidelog.cli.up.settings import given_config
 
 if TYPE_CHECKING:
     from tidelog.server.service_manager import ServiceManager
@@ -36,21 +43,22 @@ LOOK_S = 0.05
 FIRST_RETRY_S, LONGEST_RETRY_S = 30.0, 600.0
 
 
-def plan_of(
-    config: BrokerConfig, file: str | None, flags: Mapping[str, str], *, is_alone: bool = False
+def plan_of(config: BrokerConfig, file: str | None, flags: Mapping[str, str]) -> CoresPlan:
+    """Of a machine that is one of a cluster's."""
+    return plan_cores(config, file, flags, wanted_cores(config), known_cores(config.list("log.dirs")))
+
+
+def machine_plan(
+    config: BrokerConfig, file: str | None, given: Mapping[str, str], *, secure: bool
 ) -> CoresPlan:
-    known = known_cores(config.list("log.dirs"))
-    return plan_cores(config, file, flags, wanted_cores(config), known, is_alone=is_alone)
-
-
-def refuse_secured(is_secured: bool) -> None:
-    if is_secured:
-        raise CliError(
-            "`tidelog up --secure` runs on one core.",
-            cause="it makes a certificate and a listener for one broker.",
-            attempt="without --cores; or tidelog security init, and then tidelog broker --cores N",
-            code=Exit.USAGE,
-        )
+    """Of a machine that is alone: it serves metrics and schemas without being asked, and may be secured."""
+    flags, security = dict(given), None
+    log_dirs = config.list("log.dirs")
+    wanted, known = wanted_cores(config), known_cores(log_dirs)
+    if secure or is_secured(log_dirs[0]):
+        flags, security = secured_flags(config, flags, max(wanted, known))
+        config = given_config(file, flags)
+    return plan_cores(config, file, flags, wanted, known, is_alone=True, security=security)
 
 
 class CoreFleet(Fleet):
@@ -81,7 +89,9 @@ class CoreFleet(Fleet):
         self._manager: ServiceManager | None = None
 
     def run(self) -> int:
-        refuse_taken_ports(self.plan)
+        refuse_taken_ports(self.cores)
+        if self.plan.security is not None:
+            self.plan.security.write_client_files(self.plan.bootstrap_servers)
         return asyncio.run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
@@ -122,11 +132,27 @@ class CoreFleet(Fleet):
 
     async def _serve(self) -> None:
         changing = asyncio.create_task(self._change_cores(), name="cores")
+        watching = asyncio.create_task(self._watch(), name="stalls")
         try:
             await super()._serve()
         finally:
             self._stop.set()
-            await changing
+            await asyncio.gather(changing, watching)
+
+    async def _watch(self) -> None:
+        """Kills a core that hangs, so that it is restarted as one that died."""
+        stalls: dict[Member, Stall] = {}
+        while not self._stop.is_set():
+            await self._sleep_unless_stopped(asyncio.sleep(WATCH_S))
+            stalls = {
+                member: stalls.get(member, Stall())
+                for member in self._members.values()
+                if member.ready.is_set() and member.is_running and member.id not in self._retired
+            }
+            for member, stall in stalls.items():
+                if stall.look(member.beats) and not self._stop.is_set():
+                    self.cores_voice.hangs(member.id, MISSED_MAX * WATCH_S)
+                    member.signal(signal.SIGKILL)
 
     async def _change_cores(self) -> None:
         """Until each core holds what it shall hold. While replicas cannot move, all cores go on serving."""
@@ -206,6 +232,11 @@ class CoreFleet(Fleet):
         """The first core stops last: it has the vote of the machine, and may be the controller."""
         first = self.plan.members[0].id
         return {first}, first
+
+    def _stop_turns(self, order: Sequence[int]) -> list[Sequence[int]]:
+        """No partition has two replicas here, so cores need not wait for each other; all need the first."""
+        first = self.plan.members[0].id
+        return [[id for id in order if id != first], [id for id in order if id == first]]
 
     async def _stop_all(self) -> None:
         if self._manager is not None:

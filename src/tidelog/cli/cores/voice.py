@@ -13,7 +13,16 @@ from tidelog.cli.cores.plan import CoresPlan
 from tidelog.cli.exits import CliError
 from tidelog.cli.fleet.log import CombinedLog
 from tidelog.cli.fleet.voice import Voice
-from tidelog.cli.up.banner import PROMISES, bold, command_name, metrics_lines, registry_lines, short_path
+from tidelog.cli.up.banner import (
+    PROMISES,
+    bold,
+    command_name,
+    context_flag,
+    metrics_lines,
+    registry_lines,
+    security_lines,
+    short_path,
+)
 
 
 class CoresVoice(Voice):
@@ -36,6 +45,12 @@ class CoresVoice(Voice):
         else:
             click.echo(_banner(self._cores, started_s))
             sys.stdout.flush()
+
+    def hangs(self, broker: int, seconds: float) -> None:
+        if self.json:
+            self._event({"event": "broker_hangs", "broker": broker, "seconds": seconds})
+        else:
+            self._note(broker, [f"Broker {broker} has done nothing for {seconds:.0f} s and is killed."])
 
     def moved(self, text: str) -> None:
         if self.json:
@@ -68,6 +83,8 @@ def _banner(plan: CoresPlan, started_s: float | None) -> str:
     took = "" if started_s is None else f" after {started_s:.2f} s"
     servers = plan.bootstrap_servers
     flag = "" if servers == "localhost:9092" else f" -b {servers}"
+    secured = plan.security.facts() if plan.security is not None else {}
+    flag = context_flag(secured) or flag
     command = command_name()
     serving = plan.members[: plan.count]
     lines = [
@@ -82,6 +99,7 @@ def _banner(plan: CoresPlan, started_s: float | None) -> str:
         *metrics_lines(plan.metrics_urls),
         *registry_lines(plan.registry_urls),
         *(f"  Note        {warning}" for warning in plan.config.warnings),
+        *security_lines(secured),
         "",
         "  Try in another terminal:",
         f"    {command} cluster status{flag}",

@@ -59,6 +59,8 @@ class Member:
         """Why it did not start, in its own words."""
         self.ready = asyncio.Event()
         self.facts: dict[str, Any] = {}
+        self.beats = 0
+        """How often it said that its event loop turns."""
         self._show = show
         self._process: asyncio.subprocess.Process | None = None
         self._ended: asyncio.Task[int] | None = None
@@ -123,9 +125,12 @@ class Member:
         except ValueError:
             self._on_line(line)
             return
-        if isinstance(event, dict) and event.get("event") == "ready":
-            self.facts = event
-            self.ready.set()
+        match event:
+            case {"event": "ready"}:
+                self.facts = event
+                self.ready.set()
+            case {"event": "beat"}:
+                self.beats += 1
 
     def _on_line(self, line: str) -> None:
         if line.startswith('{"error":'):

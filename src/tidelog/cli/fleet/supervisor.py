@@ -10,7 +10,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any
 
 from tidelog.cli.cluster.quorum import look_at_quorum
@@ -228,16 +228,22 @@ class Fleet:
         if self.ready_file is not None:
             remove_ready_file(self.ready_file)
         voters, controller = await asyncio.to_thread(self._quorum) if self._is_ready else (set[int](), None)
-        order = [self._members[id] for id in stop_order(self._members, voters, controller)]
+        turns = self._stop_turns(stop_order(self._members, voters, controller))
         clean = True
         if not self._is_ready:  # there is nothing to hand over yet, and some wait for the others
-            for member in order:
+            for member in self._members.values():
                 member.signal(signal.SIGTERM)
-        for member in order:
-            patience_s = min(self._patience_s, began + STOP_DEADLINE_S - time.monotonic())
-            clean &= await self._stop_one(member, max(0.0, patience_s))
+        for turn in turns:
+            patience_s = max(0.0, min(self._patience_s, began + STOP_DEADLINE_S - time.monotonic()))
+            clean &= all(
+                await asyncio.gather(*(self._stop_one(self._members[id], patience_s) for id in turn))
+            )
         if self._is_ready:
             self.voice.stopped(time.monotonic() - began, clean)
+
+    def _stop_turns(self, order: Sequence[int]) -> list[Sequence[int]]:
+        """Which brokers stop together: each alone, since others have to take over from it."""
+        return [[id] for id in order]
 
     @property
     def _patience_s(self) -> float:

@@ -17,10 +17,17 @@ from tidelog.cli.security.credentials import bootstrap_of
 from tidelog.cli.security.files import SecurityFiles, broker_name, checked_name, write_private
 from tidelog.cli.security.issuing import issue, new_authority
 from tidelog.cli.security.passwords import new_password
-from tidelog.cli.security.secured_settings import BROKERS, CLIENTS, secured_settings, super_users_of
+from tidelog.cli.security.secured_settings import (
+    BROKER_PORT_DISTANCE,
+    BROKERS,
+    CLIENTS,
+    secured_settings,
+    super_users_of,
+)
 from tidelog.cli.session import Session, json_option, pass_session
 
-CLIENT_PORT, BROKER_PORT = 9092, 9093
+CLIENT_PORT = 9092
+BROKER_PORT = CLIENT_PORT + BROKER_PORT_DISTANCE
 ADMIN = "admin"
 VOTERS_MAX = 5
 

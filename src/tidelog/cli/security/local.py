@@ -22,13 +22,18 @@ from tidelog.cli.security.files import DIRECTORY, SecurityFiles, broker_name, wr
 from tidelog.cli.security.issuing import issue, new_authority, now, open_authority
 from tidelog.cli.security.local_context import save_context
 from tidelog.cli.security.passwords import new_password
-from tidelog.cli.security.secured_settings import BROKERS, CHOSEN, secured_settings, super_users_of
+from tidelog.cli.security.secured_settings import (
+    BROKER_PORT_DISTANCE,
+    BROKERS,
+    CHOSEN,
+    secured_settings,
+    super_users_of,
+)
 from tidelog.cli.security.secured_state import STATE, free_port, read_state, write_state
 from tidelog.cli.session import Session
 
 ADMIN = "admin"
 RENEW_DAYS = 30
-BROKER_PORT_DISTANCE = 10_000
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -47,16 +52,17 @@ class LocalSecurity:
         self.context: str | None = None
         """Of the command line, once it is saved."""
 
-    def choose_ports(self, client_ports: Sequence[int]) -> list[int]:
+    def choose_ports(self, client_ports: Sequence[int], in_a_row: int = 1) -> list[int]:
         """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free.
 
         A broker that is alone is looked for by no other, so its port changes if another program took it.
+        With several cores a port is the first of so many `in_a_row`.
         """
         known = list(self.state.broker_ports[: len(client_ports)])
-        if len(client_ports) == len(known) == 1:
+        if len(client_ports) == len(known) == in_a_row == 1:
             known = [free_port(known[0], ())]
         for port in client_ports[len(known) :]:
-            known.append(free_port(port + BROKER_PORT_DISTANCE if port else 0, known))
+            known.append(free_port(port + BROKER_PORT_DISTANCE if port else 0, known, in_a_row))
         self.state = replace(self.state, broker_ports=tuple(known))
         return known
 

@@ -13,6 +13,8 @@ from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.cli.security.files import broker_name
 
 CLIENTS, BROKERS = "CLIENTS", "BROKERS"
+BROKER_PORT_DISTANCE = 10_000
+"""From the port of the clients to that of the brokers: ports of further cores fit between them."""
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
 CIPHER_SUITES = tuple(
     f"TLS_ECDHE_{kind}_WITH_{cipher}"

@@ -48,13 +48,18 @@ def write_state(path: Path, state: SecuredState) -> None:
     write_private(path, json.dumps(asdict(state)).encode())
 
 
-def free_port(wanted: int, others: Sequence[int]) -> int:
-    """The wanted port, or any if that is taken."""
-    if 0 < wanted < 65536 and wanted not in others:
-        try:
-            bound("localhost", wanted).close()
-        except OSError:
-            pass
-        else:
-            return wanted
-    return next(port for port in free_ports("localhost", len(others) + 1) if port not in others)
+def free_port(wanted: int, others: Sequence[int], in_a_row: int = 1) -> int:
+    """The wanted port, or any if that is taken; the first of so many `in_a_row`."""
+    row = range(wanted, wanted + in_a_row)
+    if wanted > 0 and row[-1] < 65536 and not set(row) & set(others) and all(map(_is_free, row)):
+        return wanted
+    found = free_ports("localhost", len(others) + 1, in_a_row=in_a_row)
+    return next(port for port in found if port not in others)
+
+
+def _is_free(port: int) -> bool:
+    try:
+        bound("localhost", port).close()
+    except OSError:
+        return False
+    return True

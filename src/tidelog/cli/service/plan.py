@@ -18,6 +18,9 @@ log.dirs: {STATE_DIR}
 # default.replication.factor: 3
 # min.insync.replicas: 2
 
+# A process for each core of the machine: core k listens k ports higher.
+# broker.cores: auto
+
 # Metrics for Prometheus, and /healthz and /readyz:
 # metrics.port: 9404
 

@@ -61,6 +61,10 @@ def broker(
             until_stdin_closes=until_stdin_closes,
         ).run()
     running = Running(
-        config, as_json=session.json, ready_file=ready_file, until_stdin_closes=until_stdin_closes
+        config,
+        as_json=session.json,
+        ready_file=ready_file,
+        until_stdin_closes=until_stdin_closes,
+        beats=one_core,
     )
     return running.run()

@@ -117,12 +117,10 @@ def up(
 
     given = given_config(file, pairs)
     if has_cores(given, data):
-        from tidelog.cli.cores.supervisor import CoreFleet, plan_of, refuse_secured
+        from tidelog.cli.cores.supervisor import CoreFleet, machine_plan
 
-        single = broker_config(file, data, port, pairs)
-        refuse_secured(secure or is_secured(single.list("log.dirs")[0]))
         return CoreFleet(
-            plan_of(single, file, pairs, is_alone=True),
+            machine_plan(broker_config(file, data, port, pairs), file, pairs, secure=secure),
             as_json=session.json,
             ready_file=ready_file,
             restart=not no_restart,
@@ -135,9 +133,10 @@ def up(
     config = broker_config(file, data, port, pairs)
     security = None
     if secure or is_secured(config.list("log.dirs")[0]):
-        from tidelog.cli.up.secured import secured_broker
+        from tidelog.cli.up.secured import secured_flags
 
-        config, security = secured_broker(config, file, pairs)
+        pairs, security = secured_flags(config, pairs)
+        config = given_config(file, pairs)
     return Running(
         config,
         as_json=session.json,

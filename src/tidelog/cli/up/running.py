@@ -39,6 +39,7 @@ class Running:
         demo_pipeline: bool = False,
         until_stdin_closes: bool = False,
         security: "LocalSecurity | None" = None,
+        beats: bool = False,
     ) -> None:
         self.config = config
         self.json = as_json
@@ -47,6 +48,7 @@ class Running:
         self.demo_pipeline = demo_pipeline
         self.until_stdin_closes = until_stdin_closes
         self.security = security
+        self.beats = beats
         self._stop = asyncio.Event()
         self._signals = StopSignals()
         self._manager: ServiceManager | None = None
@@ -80,9 +82,12 @@ class Running:
             ShortCollections().begin()
             await self._confirm_security(node)
             self._announce(node)
+            beating = self._beating()
             await self._serve(node)
         finally:
             await self._end(node)
+        if beating is not None:
+            beating.cancel()
         return Exit.OK
 
     async def _start(self) -> "BrokerNode | None":
@@ -184,6 +189,14 @@ class Running:
 
             click.echo(banner(facts, self.config.warnings, started_s=age_s()))
             sys.stdout.flush()
+
+    def _beating(self) -> "asyncio.Task[None] | None":
+        """Beats until the broker has stopped: a stop may take its time, and is no loop that hangs."""
+        if not self.beats:
+            return None
+        from tidelog.cli.up.beats import beat
+
+        return asyncio.create_task(beat(), name="beats")
 
     def _metrics_urls(self, node: "BrokerNode") -> list[str]:
         if node.metrics_port is None:

@@ -21,13 +21,15 @@ from tidelog.cli.exits import CliError
 class Process:
     """A core's, which ends at SIGTERM or, where it hangs, only at SIGKILL."""
 
-    was_started = True
+    was_started = is_running = True
+    beats = 0
 
     def __init__(self, id: int, *, hangs: bool = False) -> None:
         self.id = id
         self.got: list[int] = []
         self._ends_at = signal.SIGKILL if hangs else signal.SIGTERM
         self._ended = asyncio.Event()
+        self.ready = asyncio.Event()
 
     def signal(self, number: signal.Signals) -> None:
         self.got.append(number)
@@ -126,6 +128,54 @@ def test_moves_that_a_stop_ends_say_nothing(
 
     assert asyncio.run(serve()) == []
     assert capsys.readouterr().out == ""
+
+
+def test_a_core_that_hangs_is_killed_alone(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "WATCH_S", 0.0)
+    hangs, beats, is_gone = (machine.processes[id] for id in (1, 1001, 2001))
+    hangs.ready.set()
+    is_gone.ready.set()
+    is_gone.is_running = False
+    beats.ready.set()
+
+    async def watch() -> None:
+        watching = asyncio.create_task(machine._watch())
+        while not hangs.got:
+            beats.beats += 1
+            await asyncio.sleep(0)
+        machine.stop()
+        await watching
+
+    asyncio.run(watch())
+    assert hangs.got[0] == signal.SIGKILL
+    assert beats.got == is_gone.got == []
+    assert '"event": "broker_hangs", "broker": 1' in capsys.readouterr().out
+
+
+def test_all_cores_but_the_first_stop_at_once(machine: Machine) -> None:
+    """No partition has two replicas on the machine, so none of them has to take over from another."""
+    first = machine.processes[1]
+
+    def stop_first(number: signal.Signals) -> None:
+        assert all(machine.processes[id].got for id in (1001, 2001)), "they need the controller"
+        first.got.append(number)
+        first._ended.set()
+
+    others = [machine.processes[id] for id in (1001, 2001)]
+    for process in others:
+        process.signal = lambda number, process=process: stop_both(process, number)
+
+    def stop_both(process: Any, number: signal.Signals) -> None:
+        process.got.append(number)
+        if all(other.got for other in others):
+            for other in others:
+                other._ended.set()
+
+    first.signal = stop_first
+    asyncio.run(machine._stop_all())
+    assert [process.got for process in machine.processes.values()] == [[signal.SIGTERM]] * 3
 
 
 def test_cores_that_cannot_be_emptied_go_on_serving(

@@ -54,7 +54,7 @@ def test_the_settings_of_each_broker_are_those_of_a_secured_one(initialized: Pat
     assert settings["delegation.token.secret.key"] == "${file:/etc/t/token.key}"
     assert settings["node.id"] == "3"
     voters = settings["controller.quorum.voters"].split(",")
-    assert voters == [f"{id}@kafka-{id}.example:9093" for id in (1, 2, 3)]
+    assert voters == [f"{id}@kafka-{id}.example:19092" for id in (1, 2, 3)]
     assert settings["listener.security.protocol.map"] == "CLIENTS:SASL_SSL,BROKERS:SSL"
     assert settings["inter.broker.listener.name"] == "BROKERS"
     assert settings["super.users"] == "User:admin;User:broker-1;User:broker-2;User:broker-3"
