@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 import tidelog
+from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.config.load import load
+from tidelog.cli.cores.plan import plan_cores
 from tools.kube_tools import find_tool
 from tools.manifests import CHART, DIRECTORY, ROOT, VALUES, manifest, template, values_file
 
@@ -100,6 +102,10 @@ REFUSED = [
     (["external.enabled=true", "replicas=11"], "at most ten brokers"),
     (["external.enabled=true", "external.type=LoadBalancer"], "needs external.domain"),
     (["resources.limits=null"], "limits"),
+    (["cores=3", "external.enabled=true", "external.nodePort=32000"], "each needs 3 ports in a row"),
+    (["cores=2", "external.enabled=true"], "must end with 00"),
+    (["cores=2", "stopping.waitSeconds=250"], "must be 60 s longer"),
+    (["settings.broker\\.cores=4"], "The chart decides broker.cores"),
 ]
 
 
@@ -124,7 +130,8 @@ def test_the_broker_takes_its_settings(values: str | None, tmp_path: Path) -> No
     environment.pop("TIDELOG_BROKER_RACK_FILE", None)
     config = load(tmp_path / "broker.yaml", env=environment)
     assert config.int("node.id") == 2
-    assert config.int("schema.registry.port") == (8081 if values == "monitored" else 0)
+    assert config.int("schema.registry.port") == (8081 if values in {"monitored", "cores"} else 0)
+    assert config.text("broker.cores") == ("4" if values == "cores" else "1")
     voters = config.list("controller.quorum.voters")
     assert len(voters) == (1 if values == "single" else 3)
     assert voters[0] == "0@tidelog-0.tidelog-brokers.tidelog.svc.cluster.local:9192"
@@ -135,8 +142,43 @@ def test_the_broker_takes_its_settings(values: str | None, tmp_path: Path) -> No
     assert outside == {
         "external": ["EXTERNAL://tidelog-2.kafka.example.com:9094"],
         "node-ports": ["EXTERNAL://10.0.0.9:32092"],
+        "cores": ["EXTERNAL://10.0.0.9:32020"],
     }.get(values or "", [])
-    assert config["broker.rack"] == (None if values in {"single", "external", "node-ports"} else "zone-b")
+    assert found_ports(found) == wanted_ports(config)
+    assert config["broker.rack"] == (
+        None if values in {"single", "external", "node-ports", "cores"} else "zone-b"
+    )
+
+
+def found_ports(found: Manifests) -> set[int]:
+    """Those of the container, which every service and policy can name."""
+    ports = {port["name"]: port["containerPort"] for port in broker_of(found)["ports"]}
+    for kind, item in ((kind, item) for (kind, _), item in found.items()):
+        if kind == "Service":
+            for port in item["spec"]["ports"]:
+                assert port["port"] == ports[port["targetPort"]]
+        elif kind == "NetworkPolicy":
+            named = [port["port"] for rule in item["spec"]["ingress"] for port in rule["ports"]]
+            assert sorted(named) == sorted(ports)
+        elif kind == "ServiceMonitor":
+            scraped = [endpoint["port"] for endpoint in item["spec"]["endpoints"]]
+            assert scraped == [name for name in ports if name.startswith("metrics")]
+    return set(ports.values())
+
+
+def wanted_ports(config: BrokerConfig) -> set[int]:
+    """All that the cores of a pod listen at."""
+    cores = int(config.text("broker.cores"))
+    plan = plan_cores(config, None, {}, cores, 1)
+    own = {listener.port for core in range(cores) for listener in plan.listeners_of(core).values()}
+    http = {port for member in plan.members for port in (member.metrics_port, member.registry_port)}
+    return own | http - {0}
+
+
+def test_the_ports_of_a_pod_outside_are_those_that_its_cores_advertise() -> None:
+    found = manifests("--values", str(values_file("cores")))
+    ports = [port["nodePort"] for port in found["Service", "tidelog-2-external"]["spec"]["ports"]]
+    assert ports == [32020, 32021, 32022, 32023]
 
 
 def environment_of(container: dict[str, Any], *, index: int, zone: str) -> Iterator[tuple[str, str]]:
@@ -164,6 +206,8 @@ def test_the_pre_stop_hook_waits_for_the_cluster() -> None:
     assert command == ["tidelog", "cluster", "can-stop", "--wait", "240", "--tolerate-unavoidable"]
     secured = broker_of(manifests("--values", str(values_file("secured"))))
     command = secured["lifecycle"]["preStop"]["exec"]["command"]
+    several = broker_of(manifests("--set", "cores=2"))
+    assert several["lifecycle"] == container["lifecycle"], "the command itself looks at the whole machine"
     assert [option for option in command if "=" in option] == [
         "security.protocol=SSL",
         "ssl.ca.location=/etc/tidelog-tls/ca.crt",
@@ -205,6 +249,15 @@ def test_what_keeps_brokers_safe() -> None:
         "readiness": {"path": "/readyz", "port": "metrics"},
         "liveness": {"path": "/healthz", "port": "metrics"},
     }
+
+
+def test_a_pod_of_several_cores_is_ready_when_all_are_and_asks_for_so_many() -> None:
+    container = broker_of(manifests("--set", "cores=4"))
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz/machine", "port": "metrics"}
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "metrics"}
+    assert container["resources"]["requests"]["cpu"] == "4"
+    given = broker_of(manifests("--set", "cores=4", "--set", "resources.requests.cpu=500m"))
+    assert given["resources"]["requests"]["cpu"] == "500m"
 
 
 def test_the_alerts_are_those_of_prometheus() -> None:

@@ -57,6 +57,29 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- join "," $voters -}}
 {{- end -}}
 
+{{/* Of a list of a name and a core: the first core's port has the name itself, core 2's is clients-2, say. */}}
+{{- define "tidelog.portName" -}}
+{{ first . }}{{ with last . }}-{{ . }}{{ end }}
+{{- end -}}
+
+{{/* Where the commands in a pod begin: any core of it. */}}
+{{- define "tidelog.ownCores" -}}
+{{- $root := . -}}
+{{- $found := list -}}
+{{- range $core := until (int .Values.cores) -}}
+{{- $found = append $found (printf "$(POD_NAME).%s:%d" (include "tidelog.brokersDomain" $root) (add $root.Values.listeners.brokers.port $core)) -}}
+{{- end -}}
+{{- join "," $found -}}
+{{- end -}}
+
+{{- define "tidelog.resources" -}}
+{{- $resources := deepCopy .Values.resources -}}
+{{- if and (gt (int .Values.cores) 1) (eq (toString (dig "requests" "cpu" "" $resources)) "1") -}}
+{{- $_ := set $resources.requests "cpu" (toString .Values.cores) -}}
+{{- end -}}
+{{- toYaml $resources -}}
+{{- end -}}
+
 {{- define "tidelog.listeners" -}}
 CLIENTS://0.0.0.0:{{ .Values.listeners.clients.port }},BROKERS://0.0.0.0:{{ .Values.listeners.brokers.port }}
 {{- if .Values.external.enabled }},EXTERNAL://0.0.0.0:{{ .Values.external.port }}{{ end -}}
@@ -70,7 +93,7 @@ CLIENTS://{{ $host }}:{{ .Values.listeners.clients.port }},BROKERS://{{ $host }}
 {{- if eq .Values.external.type "LoadBalancer" -}}
 ,EXTERNAL://$(POD_NAME).{{ .Values.external.domain }}:{{ .Values.external.port }}
 {{- else -}}
-,EXTERNAL://{{ default "$(HOST_IP)" .Values.external.host }}:{{ div (int .Values.external.nodePort) 10 }}$(POD_INDEX)
+,EXTERNAL://{{ default "$(HOST_IP)" .Values.external.host }}:{{ if gt (int .Values.cores) 1 }}{{ div (int .Values.external.nodePort) 100 }}$(POD_INDEX)0{{ else }}{{ div (int .Values.external.nodePort) 10 }}$(POD_INDEX){{ end }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -110,9 +133,11 @@ CLIENTS://{{ $host }}:{{ .Values.listeners.clients.port }},BROKERS://{{ $host }}
 {{- if and (include "tidelog.usesTls" .) (not .Values.tls.secretName) -}}
 {{- fail "A listener speaks TLS: name the secret with the certificate, tls.secretName." -}}
 {{- end -}}
-{{- if lt (int .Values.stopping.terminationGracePeriodSeconds) (add (int .Values.stopping.waitSeconds) 45) -}}
-{{- fail "stopping.terminationGracePeriodSeconds must be 45 s longer than stopping.waitSeconds: the broker hands its partitions over after the wait." -}}
+{{- $handover := ternary 60 45 (gt (int .Values.cores) 1) -}}
+{{- if lt (int .Values.stopping.terminationGracePeriodSeconds) (add (int .Values.stopping.waitSeconds) $handover) -}}
+{{- fail (printf "stopping.terminationGracePeriodSeconds must be %d s longer than stopping.waitSeconds: the broker hands its partitions over after the wait." $handover) -}}
 {{- end -}}
+{{- include "tidelog.checkCores" . -}}
 {{- if .Values.external.enabled -}}
 {{- if and (eq .Values.external.type "LoadBalancer") (not .Values.external.domain) -}}
 {{- fail "external.type LoadBalancer needs external.domain: broker N is advertised as <fullname>-N.<domain>." -}}
@@ -121,9 +146,30 @@ CLIENTS://{{ $host }}:{{ .Values.listeners.clients.port }},BROKERS://{{ $host }}
 {{- fail "external.type NodePort: external.nodePort must end with 0, and at most ten brokers fit behind it." -}}
 {{- end -}}
 {{- end -}}
-{{- range $name := list "node.id" "listeners" "advertised.listeners" "listener.security.protocol.map" "inter.broker.listener.name" "controller.quorum.voters" "log.dirs" "broker.rack" "metrics.port" "metrics.host" "schema.registry.port" "schema.registry.host" -}}
+{{- range $name := list "node.id" "listeners" "advertised.listeners" "listener.security.protocol.map" "inter.broker.listener.name" "controller.quorum.voters" "log.dirs" "broker.rack" "metrics.port" "metrics.host" "schema.registry.port" "schema.registry.host" "broker.cores" "broker.machine" -}}
 {{- if hasKey $.Values.settings $name -}}
 {{- fail (printf "The chart decides %s: set the value of the chart that belongs to it instead." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tidelog.checkCores" -}}
+{{- $cores := int .Values.cores -}}
+{{- if gt $cores 1 -}}
+{{- $ports := dict "listeners.clients.port" .Values.listeners.clients.port "listeners.brokers.port" .Values.listeners.brokers.port "metrics.port" .Values.metrics.port -}}
+{{- if .Values.external.enabled -}}
+{{- $_ := set $ports "external.port" .Values.external.port -}}
+{{- if and (eq .Values.external.type "NodePort") (or (mod (int .Values.external.nodePort) 100) (gt $cores 10)) -}}
+{{- fail "external.type NodePort with several cores: external.nodePort must end with 00, and at most ten cores of a broker fit there." -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.schemaRegistry.port }}{{ $_ := set $ports "schemaRegistry.port" . }}{{ end -}}
+{{- range $name, $port := $ports -}}
+{{- range $other, $taken := $ports -}}
+{{- if and (lt $name $other) (lt (sub (max $port $taken) (min $port $taken)) $cores) -}}
+{{- fail (printf "%s is %d and %s is %d, but each needs %d ports in a row, one for each core: move one of them." $name (int $port) $other (int $taken) $cores) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
