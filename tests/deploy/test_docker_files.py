@@ -27,6 +27,7 @@ from tests.deploy.docker_files import (
     only,
 )
 from tidelog.base.config.config import BrokerConfig, load
+from tidelog.cli.cores.plan import plan_cores
 from tidelog.cli.up.broker_checks import check_membership
 from tidelog.cli.up.ports import FIRST_PORTS, REGISTRY
 
@@ -135,3 +136,19 @@ def test_the_page_on_containers_shows_settings_that_a_broker_takes() -> None:
         for name, v in env.items()
     }
     check_membership(load(env=env))
+
+
+def test_the_page_on_containers_maps_the_ports_of_every_core() -> None:
+    page = (ROOT / "docs" / "containers.md").read_text()
+    [block] = re.findall(r"```yaml\n(services:.*?)```", page, re.DOTALL)
+    shown = yaml.safe_load(block)
+    schema = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    jsonschema.validate(shown, json.loads(schema.read_text()))
+    service = shown["services"]["broker"]
+    config = load(env=image_environment() | {name: str(v) for name, v in service["environment"].items()})
+    cores = int(config.text("broker.cores"))
+    plan = plan_cores(config, None, {}, cores, 1)
+    assert [member.id for member in plan.members] == [1, 1001, 2001, 3001]
+    first = [config.listeners()[0].port, FIRST_PORTS[REGISTRY], config.int("metrics.port")]
+    rows = [f"{port}-{port + cores - 1}" for port in first]
+    assert service["ports"] == [f"127.0.0.1:{row}:{row}" for row in rows]

@@ -14,6 +14,7 @@ import pytest
 
 from tests.interop.broker_process import console_script
 from tidelog.cli.service.unit import NAME, UNIT_PATH, Service, unit_text
+from tidelog.server.free_ports import free_ports
 
 PATIENCE_S = 60.0
 EXPOSURE_MAX = 2.0
@@ -86,14 +87,18 @@ def test_a_dry_run_shows_the_unit_with_the_log_dirs_of_the_settings(tmp_path: Pa
     assert f"--config {settings}\n" in unit
 
 
-def test_a_broker_notifies_beats_and_says_when_it_stops(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_broker_notifies_beats_and_says_when_it_stops(tmp_path: Path, cores: int) -> None:
+    """With several cores it is the supervisor that does, once all of them answer."""
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(address)
         systemd.settimeout(PATIENCE_S)
         clean = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
         environment = clean | {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "600000"}
-        command = [console_script(), "up", "--port", "0", "--data", str(tmp_path / "data")]
+        [port] = [0] if cores == 1 else free_ports("localhost", 1, in_a_row=cores)
+        command = [console_script(), "up", "--port", str(port), "--data", str(tmp_path / "data")]
+        command += [] if cores == 1 else ["--cores", str(cores)]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
         try:
             heard: list[str] = []
