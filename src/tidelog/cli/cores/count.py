@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.settings.node import AUTO_CORES
-
-DIRECTORY = "cores"
+from tidelog.cli.log.core_dirs import DIRECTORY
 
 
 def wanted_cores(config: BrokerConfig) -> int:

@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tidelog.cli.cores.count import DIRECTORY, core_log_dir
+from tidelog.cli.cores.count import core_log_dir
+from tidelog.cli.log.core_dirs import DIRECTORY
 
 METADATA_LOG = "__cluster_metadata-0"
 DELETED = "-delete"

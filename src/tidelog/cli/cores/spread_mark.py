@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tidelog.cli.cores.count import DIRECTORY
+from tidelog.cli.log.core_dirs import DIRECTORY
 
 FILE = "spreading"
 

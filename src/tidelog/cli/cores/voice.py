@@ -46,6 +46,10 @@ class CoresVoice(Voice):
             click.echo(_banner(self._cores, started_s))
             sys.stdout.flush()
 
+    def stopping(self) -> None:
+        if not self.json:
+            click.echo("\nStopping all cores, the first one last. Press Ctrl-C again to kill them.")
+
     def hangs(self, broker: int, seconds: float) -> None:
         if self.json:
             self._event({"event": "broker_hangs", "broker": broker, "seconds": seconds})

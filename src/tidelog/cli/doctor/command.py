@@ -20,6 +20,7 @@ from tidelog.cli.doctor.looking import look_at_everything
 from tidelog.cli.doctor.stopped import check_log_dir
 from tidelog.cli.exits import CliError
 from tidelog.cli.findings import CheckFinding, Severity, brokers_text, merged, print_findings, worst
+from tidelog.cli.log.core_dirs import core_dirs
 from tidelog.cli.output import note, print_json
 from tidelog.cli.session import Session, broker_options, pass_session
 
@@ -57,7 +58,8 @@ EXIT_CODES = {None: 0, Severity.LOW: 0, Severity.MEDIUM: 1, Severity.SERIOUS: 2}
     multiple=True,
     metavar="DIR",
     type=click.Path(),
-    help="Look at this log dir of a stopped broker instead of a running cluster. Repeatable.",
+    help="Look at this log dir of a stopped broker, and at those of its cores, instead of a running cluster. "
+    "Repeatable.",
 )
 @click.option(
     "--observe",
@@ -82,8 +84,9 @@ def doctor(session: Session, log_dirs: Sequence[str], observe_s: float) -> int:
     """
     skipped: Sequence[str] = ()
     if log_dirs:
-        found = [finding for path in log_dirs for finding in check_log_dir(path)]
-        looked_at = "1 log dir" if len(log_dirs) == 1 else f"{len(log_dirs)} log dirs"
+        paths = [path for log_dir in log_dirs for path in core_dirs(log_dir)]
+        found = [finding for path in paths for finding in check_log_dir(path)]
+        looked_at = "1 log dir" if len(paths) == 1 else f"{len(paths)} log dirs"
     else:
         facts = look_at_everything(session, observe_s)
         found = [*findings(facts), *certificate_findings(session)]

@@ -138,7 +138,7 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
     return {
         "event": "ready",
         "bootstrap_servers": plan.bootstrap_servers,
-        "cluster_id": plan.recorded.cluster_id,
+        **({"cluster_id": plan.recorded.cluster_id} if plan.recorded.cluster_id else {}),
         "pid": os.getpid(),
         "data": [member.log_dir for member in plan.members],
         "durability": plan.config.text("durability"),

@@ -12,6 +12,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.base.units import size_text
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.log.core_dirs import core_dirs
 from tidelog.cli.log.files import key_options
 from tidelog.cli.log.log_dir_check import Checked, LogDirCheck
 from tidelog.cli.output import coloured, print_json_line
@@ -34,8 +35,9 @@ def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
 
     Reads each segment of each partition and checks the CRC of every batch; compares indexes, leader epochs
     and recovery points with the batches; checks producer snapshots, checkpoints, partition.metadata,
-    meta.properties, and the cluster's metadata. Of the directory of one partition, that one alone. Nothing is
-    changed. Exits with 1 if something is damaged. With --json, a line for each directory, then a summary.
+    meta.properties, and the cluster's metadata. Of a machine with several cores, the log dirs of all; of the
+    directory of one partition, that one alone. Nothing is changed. Exits with 1 if something is damaged. With
+    --json, a line for each directory, then a summary.
 
     \b
     tidelog log check data
@@ -43,7 +45,7 @@ def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
     """
     progress = _Progress(quiet=session.json)
     total, damaged, partitions = Checked(""), 0, 0
-    for path in log_dirs:
+    for path in (found for log_dir in log_dirs for found in core_dirs(log_dir)):
         for checked in _checked(path, progress):
             total.segments += checked.segments
             total.batches += checked.batches

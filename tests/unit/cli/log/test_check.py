@@ -179,3 +179,16 @@ def test_a_dump_of_a_log_dir_says_what_to_pass(data: Path, capsys: pytest.Captur
     assert "3 partitions" in said
     assert f"tidelog log check {data}" in said
     assert "orders-0" in said
+
+
+def test_the_cores_of_a_machine_have_log_dirs_below_that_of_the_first(
+    written: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = Path(shutil.copytree(written, data / "cores" / "1"))
+    assert run(["log", "check", str(data)]) == Exit.OK
+    assert capsys.readouterr().out.startswith("4 partitions, ")
+    flip(next((second / "orders-1").glob("*.log")), 100)
+    assert run(["log", "check", str(data)]) == Exit.FAILED
+    assert str(second / "orders-1") in capsys.readouterr().out
+    assert run(["doctor", "--data", str(data)]) == 2
+    assert str(second / "orders-1") in capsys.readouterr().out
