@@ -233,18 +233,18 @@ def test_a_secured_machine_of_two_cores_and_back_to_one(tidelog: Tidelog, tmp_pa
     [port] = free_ports("localhost", 1, in_a_row=2)
     two = FleetProcess(tmp_path, "--secure", "--cores", "2", "--port", str(port))
     as_admin = ("--context", two.facts["context"])
-    assert tidelog(*as_admin, "topic", "create", "orders", "--partitions", "4").code == 0
+    assert tidelog(*as_admin, "topic", "create", "orders", "--partitions", "2").code == 0
     described = tidelog(*as_admin, "topic", "describe", "orders", "--json").json
-    assert {partition["leader"] for partition in described[0]["partitions"]} == {1, 1001}
-    for number in range(4):
-        assert tidelog(*as_admin, "produce", "orders", f"kept-{number}", "--partition", str(number)).code == 0
+    led = {partition["leader"]: partition["partition"] for partition in described[0]["partitions"]}
+    assert set(led) == {1, 1001}
+    assert tidelog(*as_admin, "produce", "orders", "kept", "--partition", str(led[1001])).code == 0
     assert tidelog("topic", "list", "-b", f"localhost:{port + 1}").code != 0
     assert two.stop() == 0
 
     one = FleetProcess(tmp_path, "--port", str(port))
     eventually(lambda: "Broker 1001 is drained and gone" in one.said(), 60)
     read = tidelog(*as_admin, "consume", "orders")
-    assert {f"kept-{number}" for number in range(4)} <= set(read.out.split()), read.err
+    assert "kept" in read.out, read.err
     assert one.stop() == 0
 
 
