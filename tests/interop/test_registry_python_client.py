@@ -1,5 +1,6 @@
 """confluent-kafka's registry client with our registry: its calls for schemas, subjects, configs and modes."""
 
+import asyncio
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.schema_registry import (
+    AsyncSchemaRegistryClient,
     ConfigCompatibilityLevel,
     Metadata,
     MetadataProperties,
@@ -16,6 +18,8 @@ from confluent_kafka.schema_registry import (
     SchemaRegistryError,
     ServerConfig,
 )
+from confluent_kafka.schema_registry.avro import AsyncAvroDeserializer, AsyncAvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tidelog.testing import Broker
 
@@ -207,3 +211,20 @@ def test_registrations_at_the_same_time_give_one_id(testing_broker: Broker, subj
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(register, range(16)))) == 1
+
+
+def test_the_client_and_the_serializers_for_asyncio(testing_broker: Broker, subject: str) -> None:
+    async def run() -> None:
+        registry = AsyncSchemaRegistryClient({"url": testing_broker.schema_registry_url})
+        text = '{"type":"record","name":"Tick","fields":[{"name":"number","type":"long"}]}'
+        serialize = await AsyncAvroSerializer(registry, text)
+        context = SerializationContext(subject.removesuffix("-value"), MessageField.VALUE)
+        record = await serialize({"number": 7}, context)
+        assert await (await AsyncAvroDeserializer(registry))(record, context) == {"number": 7}
+        registering = (
+            registry.register_schema(f"{subject}-{n % 3}", Schema(TEXT, "JSON")) for n in range(30)
+        )
+        assert len(set(await asyncio.gather(*registering))) == 1
+        await registry.aclose()
+
+    asyncio.run(run())

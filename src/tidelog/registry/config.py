@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from tidelog.registry.compatibility import Checks, Level
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.metadata import sent_metadata, sent_rule_set
+from tidelog.registry.metadata import sent_metadata
 from tidelog.registry.parsed import Policy
+from tidelog.registry.rule_sets import sent_rule_set
 from tidelog.registry.subjects import SUBJECT_CHARS_MAX
 
 Config: TypeAlias = Mapping[str, Any]

@@ -1,24 +1,17 @@
-"""Metadata and rules: which shapes are taken, and how a configuration adds to them."""
+"""Metadata: which shapes are taken, and how a configuration adds to them."""
 
 import pytest
 
-from tidelog.registry.errors import RegistryCode, RegistryError
+from tidelog.registry.errors import RegistryError
 from tidelog.registry.metadata import (
     ENTRIES_MAX,
     checked_metadata,
-    checked_rule_set,
     merged_metadata,
-    merged_rule_sets,
     names_version,
     sent_metadata,
-    sent_rule_set,
     with_version,
     without_version,
 )
-
-
-def rule(name, **fields):
-    return {"name": name, "type": "CEL", "mode": "WRITE", **fields}
 
 
 def test_metadata_have_one_form():
@@ -67,49 +60,6 @@ def test_metadata_that_name_the_version():
     assert without_version(with_version({"properties": {"a": "1"}}, 3)) == {"properties": {"a": "1"}}
 
 
-def test_rules_have_one_form():
-    given = {"domainRules": [rule("a", tags=["y", "x"], params={"q": "1", "p": "2"}, doc=None, odd=1)]}
-    assert checked_rule_set(given) == {
-        "domainRules": [rule("a", tags=["x", "y"], params={"p": "2", "q": "1"}, disabled=False)]
-    }
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        [],
-        {"domainRules": {"a": 1}},
-        {"domainRules": [1]},
-        {"domainRules": [{"type": "CEL"}]},
-        {"domainRules": [{"name": "a"}]},
-        {"domainRules": [rule("a"), rule("a")]},
-        {"domainRules": [rule("1a")]},
-        {"domainRules": [rule("a" * 65)]},
-        {"domainRules": [rule("a", mode="UPGRADE")]},
-        {"migrationRules": [rule("a", mode="WRITE")]},
-        {"domainRules": [rule("a", tags="x")]},
-        {"domainRules": [rule("a", params={"p": 1})]},
-        {"domainRules": [rule("a", expr=1)]},
-        {"enableAt": 1},
-    ],
-)
-def test_invalid_rules(given):
-    with pytest.raises(RegistryError) as refusal:
-        checked_rule_set(given)
-    assert refusal.value.code == RegistryCode.INVALID_RULE_SET
-
-
-def test_of_two_rules_with_one_name_the_new_one_stays():
-    old = {"domainRules": [rule("a", expr="old"), rule("b")], "enableAt": "CLIENT"}
-    new = {"domainRules": [rule("a", expr="new")], "encodingRules": [rule("c")]}
-    merged = merged_rule_sets(old, new)
-    assert merged == {
-        "domainRules": [rule("b"), rule("a", expr="new")],
-        "encodingRules": [rule("c")],
-        "enableAt": "CLIENT",
-    }
-
-
 def test_what_a_client_sends_has_a_bound():
     many = [f"n{number}" for number in range(ENTRIES_MAX + 1)]
     assert sent_metadata({"sensitive": many[1:]})["sensitive"]
@@ -122,24 +72,9 @@ def test_what_a_client_sends_has_a_bound():
         with pytest.raises(RegistryError, match=f"more than {ENTRIES_MAX}"):
             sent_metadata(given)
         assert checked_metadata(given)
-    for given in (
-        {"domainRules": [rule(name) for name in many]},
-        {"migrationRules": [rule("a", mode="UPGRADE", tags=many)]},
-        {"encodingRules": [rule("a", params=dict.fromkeys(many, ""))]},
-    ):
-        with pytest.raises(RegistryError, match=f"more than {ENTRIES_MAX}"):
-            sent_rule_set(given)
-        assert checked_rule_set(given)
 
 
-@pytest.mark.parametrize("given", [None, {}, [], {"tags": 1}, {"properties": "x"}, {"domainRules": 3}])
+@pytest.mark.parametrize("given", [[], {"tags": 1}, {"properties": "x"}, {"tags": {"a": 1}}])
 def test_shapes_that_are_wrong_are_refused_as_ever(given):
-    for sent, checked in ((sent_metadata, checked_metadata), (sent_rule_set, checked_rule_set)):
-        assert outcome(sent, given) == outcome(checked, given)
-
-
-def outcome(check, given):
-    try:
-        return check(given)
-    except RegistryError as error:
-        return str(error)
+    with pytest.raises(RegistryError, match="malformed"):
+        sent_metadata(given)

@@ -149,7 +149,7 @@ def refusal(error: "RegistryRefused") -> CliError:
 
 def _sentence(error: Exception) -> str:
     text = str(error).rstrip(".")
-    return text[:1].upper() + text[1:]
+    return text if text.startswith("http") else text[:1].upper() + text[1:]
 
 
 def _start(options: "RegistryOptions") -> str:

@@ -29,4 +29,10 @@ def complete_subject(
         return []
 
 
-subject_argument = click.argument("subject", shell_complete=complete_subject)
+def _not_empty(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not value:
+        raise click.BadParameter("a subject has a name, such as orders-value.")
+    return value
+
+
+subject_argument = click.argument("subject", shell_complete=complete_subject, callback=_not_empty)

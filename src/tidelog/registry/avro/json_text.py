@@ -22,6 +22,8 @@ _ESCAPES = {
 
 def load(text: str) -> Any:
     """Raises SchemaError where the text is no JSON."""
+    if not text.strip():
+        raise SchemaError("The schema is an empty text.")
     try:
         return _decode(text)
     except ValueError as error:

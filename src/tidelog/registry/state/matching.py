@@ -8,6 +8,7 @@ from tidelog.registry import metadata as extra
 from tidelog.registry.config import Config
 from tidelog.registry.content import content_hash
 from tidelog.registry.preparing import Prepared
+from tidelog.registry.rule_sets import merged_rule_sets
 from tidelog.registry.schema import Schema
 from tidelog.registry.state import refusals
 from tidelog.registry.state.lookups import Which, config_in_scope, counts, latest
@@ -84,11 +85,11 @@ def filled_in(config: Config, schema: Schema, previous: StoredVersion | None) ->
         metadata = previous.schema.metadata if metadata is None else metadata
         rule_set = previous.schema.rule_set if rule_set is None else rule_set
     metadata = extra.merged_metadata(config.get(settings.DEFAULT_METADATA), metadata)
-    rule_set = extra.merged_rule_sets(config.get(settings.DEFAULT_RULE_SET), rule_set)
+    rule_set = merged_rule_sets(config.get(settings.DEFAULT_RULE_SET), rule_set)
     return replace(
         schema,
         metadata=extra.merged_metadata(metadata, config.get(settings.OVERRIDE_METADATA)),
-        rule_set=extra.merged_rule_sets(rule_set, config.get(settings.OVERRIDE_RULE_SET)),
+        rule_set=merged_rule_sets(rule_set, config.get(settings.OVERRIDE_RULE_SET)),
     )
 
 

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
 from tidelog.blocking.registry.errors import NotARegistry, RegistryRefused, RegistryUnavailable
 from tidelog.blocking.registry.options import options_of_url
 from tidelog.cli.context.store import Contexts, SavedContext, contexts_path, write_contexts
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.schema.commands import schema
 from tidelog.cli.schema.connection import VARIABLE, default_registry, explained, find_registry
 from tidelog.cli.session import Session
 
@@ -78,3 +80,17 @@ def test_errors_have_exit_codes(error: Exception, code: Exit, says: str) -> None
         raise error
     assert caught.value.code is code
     assert says in caught.value.message
+
+
+def test_an_error_that_begins_with_a_url_leaves_it_as_it_is() -> None:
+    with (
+        pytest.raises(CliError, match=r"^http://x answers 404") as caught,
+        explained(options_of_url("http://x")),
+    ):
+        raise NotARegistry("http://x answers 404")
+    assert caught.value.code is Exit.UNREACHABLE
+
+
+def test_a_subject_has_a_name() -> None:
+    with pytest.raises(click.BadParameter, match="a subject has a name"):
+        schema.main(["delete", "", "--yes"], standalone_mode=False)

@@ -47,7 +47,8 @@ def test_schemas(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is no JSON"),
+        ("", "is an empty text"),
+        (" \n", "is an empty text"),
         ("{", "is no JSON"),
         ("string", "is no JSON"),
         ('"string" "int"', "is no JSON"),

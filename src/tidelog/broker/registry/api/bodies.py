@@ -5,7 +5,8 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.metadata import sent_metadata, sent_rule_set
+from tidelog.registry.metadata import sent_metadata
+from tidelog.registry.rule_sets import sent_rule_set
 from tidelog.registry.schema import Reference, Schema, SchemaType
 
 NAME_CHARS_MAX = 2048

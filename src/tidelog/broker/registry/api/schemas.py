@@ -12,7 +12,7 @@ from tidelog.broker.registry.calls import Answer
 from tidelog.broker.registry.outcome import ANSWER_BYTES_MAX, too_large
 from tidelog.registry import config as settings
 from tidelog.registry import subjects
-from tidelog.registry.metadata import RULE_KINDS
+from tidelog.registry.rule_sets import RULE_KINDS
 from tidelog.registry.schema import SchemaType
 from tidelog.registry.state import lookups, refusals
 from tidelog.registry.state.stored import StoredVersion
