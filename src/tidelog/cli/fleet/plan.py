@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VOTERS_MAX = 5
 REPLICAS = 3
-OURS = ("node.id", "log.dirs", "controller.quorum.voters", "broker.cores", "broker.machine")
+OURS = ("node.id", "log.dirs", "controller.quorum.voters", "broker.machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +251,14 @@ def refuse_taken_ports(plan: FleetPlan) -> None:
 
 
 def _refuse_own_settings(config: BrokerConfig) -> None:
+    if config.text("broker.cores") != "1":
+        raise CliError(
+            "`tidelog up --brokers` runs each broker on one core.",
+            cause="each of them stands for a machine, and a machine's cores have a supervisor of their own.",
+            attempt="tidelog up --cores N, which is one machine; or several, each with settings of its own: "
+            "tidelog broker --config FILE --cores N",
+            code=Exit.USAGE,
+        )
     given = [name for name in OURS if config.is_given(name)]
     if given:
         raise CliError(

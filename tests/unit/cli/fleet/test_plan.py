@@ -125,6 +125,7 @@ def test_a_known_cluster_may_grow_and_its_voters_stay() -> None:
         (None, None, {"cluster_id": "mine"}, "holds cluster theirs, not mine"),
         (None, None, {"node_id": "2"}, "node.id cannot be set for several brokers"),
         (None, None, {"log_dirs": "/x"}, "log.dirs cannot be set"),
+        (None, None, {"broker_cores": "2"}, "runs each broker on one core"),
         (None, None, {"controller_quorum_voters": "1@a:1"}, "voters cannot be set"),
         (None, None, {"listeners": "A://localhost:1,B://localhost:2"}, "2 listeners each"),
     ],
