@@ -94,19 +94,20 @@ def _reason(rule: StopRule, found: list[StopObstacle], check: StopCheck, *, unav
         if away:
             return f"{said}; voter {numbers_text(away)} is away or behind."
         return f"{said}; more voters would help: tidelog cluster add-voter."
-    places = _places(found)
+    places, here = _places(found), "this machine" if check.neighbours else "this broker"
     if rule is StopRule.KEEPS_LEADER:
         if unavoidable and all(one.needed <= 1 for one in found):
-            return f"{places} would have no leader: this broker holds the only replica."
+            return f"{places} would have no leader: {here} holds the only replica."
         return f"{places} would have no leader: no other replica is in sync."
     if rule is StopRule.CATCHES_UP:
-        return f"{places} refuses acks=all already, and waits for the replica on this broker to catch up."
+        return f"{places} refuses acks=all already, and waits for the replica on {here} to catch up."
     said = f"{places} would have fewer in-sync replicas than min.insync.replicas"
     return f"{said}, and has no more replicas than that." if unavoidable else f"{said}."
 
 
 def _places(found: Sequence[StopObstacle]) -> str:
-    shown = ", ".join(f"{one.topic}:{one.partition}" for one in found[:SHOWN_MAX])
+    in_order = sorted(found, key=lambda one: (one.topic or "", one.partition))
+    shown = ", ".join(f"{one.topic}:{one.partition}" for one in in_order[:SHOWN_MAX])
     more = f" and {len(found) - SHOWN_MAX} more" if len(found) > SHOWN_MAX else ""
     return f"{len(found)} partition{'s' if len(found) != 1 else ''} ({shown}{more})"
 

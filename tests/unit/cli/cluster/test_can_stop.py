@@ -87,4 +87,7 @@ def test_the_brokers_of_a_machine_stop_together(capsys: pytest.CaptureFixture[st
         "Broker 2 with 1002 of the same machine must not be stopped now."
     )
     assert together(SHRUNK, [other]).total == 1
+    only = [StopObstacle(StopRule.KEEPS_LEADER, 0, 1, "t", number, unavoidable=True) for number in (1, 0)]
+    both = together(replace(FREE, obstacles=only[:1]), [replace(FREE, obstacles=only[1:])])
+    assert both.lines()[0].startswith("2 partitions (t:0, t:1) would have no leader: this machine holds")
     assert together(FREE, []) == FREE
