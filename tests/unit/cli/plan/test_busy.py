@@ -82,3 +82,9 @@ def test_the_parts_add_up() -> None:
     assert found.cores == pytest.approx(
         found.producing + found.copying + found.consuming + found.encrypting + found.idling
     )
+
+
+def test_each_broker_costs_something_without_load() -> None:
+    found = [busy(replace(LOAD, cores=cores), 3).idling for cores in (1, 16)]
+    assert found[0] > 0
+    assert found[1] == pytest.approx(16 * found[0])

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.cli.plan.coefficients import REPLICAS_MAX, Cost
+from tidelog.cli.plan.coefficients import (
+    BROKER_BYTES,
+    CONNECTION_BYTES,
+    PARTITION_BYTES,
+    REPLICAS_MAX,
+    Cost,
+)
 from tidelog.cli.plan.load import Load
 from tidelog.cli.plan.model import plan
 from tidelog.cli.plan.needs import BUSY_MAX, FULL_MAX, needs_of
@@ -109,3 +115,14 @@ def test_the_plan_is_enough_and_no_smaller_one_is(rate: float, cores: int) -> No
 def test_no_load_is_without_a_plan(cores: int) -> None:
     found = plan(replace(SMALL, messages_per_second=1e15, message_bytes=1e9, members=100_000, cores=cores))
     assert any("at most 1,000" in note for note in found.notes)
+
+
+def test_the_memory_of_a_machine_is_that_of_its_brokers_their_connections_and_replicas() -> None:
+    idle = replace(SMALL, partitions=2000, connections=0)
+    one, many = plan(idle), plan(replace(idle, cores=16))
+    assert one.machines == many.machines == 3
+    replicas = 2000 * PARTITION_BYTES
+    assert many.process_bytes > 16 * BROKER_BYTES + replicas
+    more = plan(replace(idle, cores=16, connections=1000)).process_bytes - many.process_bytes
+    assert more == pytest.approx(16 * 1000 * CONNECTION_BYTES["plain"])
+    assert one.process_bytes < BROKER_BYTES + replicas + 10e6
