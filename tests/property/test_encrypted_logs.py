@@ -6,7 +6,7 @@ The same models and workloads as beside this file; what differs is the disk belo
 import pytest
 from hypothesis import settings
 
-from tests.property.test_journal_crash import World, lives
+from tests.property.test_journal_crash import LARGE, SMALL, Scale, World, lives
 from tests.property.test_log_crash import after_crash, run_until
 from tests.property.test_log_model import LogAndList
 from tests.property.test_quorum_store_crash import DIRECTORY, Life
@@ -40,10 +40,12 @@ def test_power_cut_at_every_operation_of_a_log(truncate: bool) -> None:
         after_crash(workload)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_power_cuts_with_a_journal(seed: int) -> None:
-    world = World(seed, EncryptedMemoryDisk)
-    each = lives(world)
+@pytest.mark.parametrize("scale", [SMALL, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("breaks_disk", [False, True], ids=["whole disk", "broken disk"])
+@pytest.mark.parametrize("seed", range(4))
+def test_power_cuts_with_a_journal(seed: int, breaks_disk: bool, scale: Scale) -> None:
+    world = World(seed, EncryptedMemoryDisk, scale)
+    each = lives(world, breaks_disk=breaks_disk)
     for _ in range(6):
         next(each)
     assert world.shared

@@ -54,6 +54,9 @@ class PosixFile:
 
     read_intact = read_at  # what is damaged shows by the CRC of its batch, to the client
 
+    def write_again(self, position: int, length: int) -> None:
+        self.write_at(position, [self.read_at(position, length)])
+
     def place(self, position: int) -> tuple[int, int]:
         return self._fd, position
 

@@ -57,6 +57,11 @@ class File(Protocol):
 
     def size(self) -> int: ...
 
+    def write_again(self, position: int, length: int) -> None:
+        """Write what is there once more, byte for byte as it lies on the disk: after a failed sync the kernel
+        takes for written what it never wrote. A crash in the middle harms nothing that was durable."""
+        ...
+
     def truncate(self, length: int) -> None: ...
 
     def allocate(self, length: int) -> None:

@@ -26,6 +26,8 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 LOST_RANGE = "lost-range-checkpoint"
 """Only in the directory of a log that lost records to damage: see `lost_range`."""
+FAILED_SYNC = "failed-sync"
+"""Only in the directory of a log whose last sync failed: see `failed_sync`."""
 
 SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 """The files of one segment, the log first: without it the others mean nothing."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage import leader_epochs, retention
+from tidelog.storage import failed_sync, leader_epochs, retention
 from tidelog.storage.compaction.log_compaction import LogCompaction
 from tidelog.storage.file_names import LEADER_EPOCHS
 from tidelog.storage.flush import FilePosition, Flush, Journaled
@@ -27,6 +27,7 @@ from tidelog.storage.recovery import lost_range
 from tidelog.storage.recovery.loading import Loaded, load
 from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.storage.recovery.report import RecoveryReport
+from tidelog.storage.rewriting import rewrite
 from tidelog.storage.segment import time_lookup
 from tidelog.storage.segment.segment import LogRead, Segment
 from tidelog.storage.segment.segments import SegmentList, out_of_place
@@ -93,7 +94,7 @@ class PartitionLog:
         self.segment_list: SegmentList = loaded.segments
         self.unsynced = loaded.unsynced
         self.leader_epochs: LeaderEpochs = loaded.epochs
-        self.health = LogHealth(files.path)
+        self.health = LogHealth(files.disk, files.path)
         self.producer_state = ProducerState(
             loaded.producers,
             loaded.snapshots,
@@ -123,6 +124,7 @@ class PartitionLog:
         clean: bool = False,
         log_start: Offset | None = None,
         committed: Offset | None = None,
+        sync_failed: bool = False,
         warm: WarmSegments | None = None,
     ) -> "PartitionLog":
         """Open the log in `directory`, or start a new one there. `.recovery` says what had to be repaired.
@@ -131,13 +133,22 @@ class PartitionLog:
         every batch from `recovery_point` on is checked (None: nothing is known, so all of them).
         `committed`: the log had all below on stable storage, even where no recovery point says so yet. What
         is missing below it, or was damaged after a clean close, is lost, and not a write that a crash tore.
+        `sync_failed`: so what is not known to be synced is written once more; a mark may say so, too.
         `warm` is shared between the logs of a thread, to bound descriptors and memory together.
         """
         files = LogFiles(disk, directory, config, WarmSegments() if warm is None else warm)
-        return cls(
-            files,
-            load(files, now_ms, recovery_point, clean=clean, log_start=log_start, committed=committed),
-        )
+        try:
+            loaded = load(
+                files, now_ms, recovery_point, clean=clean, log_start=log_start, committed=committed
+            )
+        except OSError:
+            failed_sync.mark(disk, directory)
+            raise
+        log = cls(files, loaded)
+        if sync_failed or failed_sync.is_marked(disk, directory):
+            log.health.is_in_doubt = True
+            rewrite(log.segments, log.recovery_point)
+        return log
 
     def share(self, warm: WarmSegments) -> None:
         """From now on this log counts with the others, on whose thread it is used."""
@@ -300,11 +311,12 @@ class PartitionLog:
         if flush.is_postponed:
             return
         if flush.error is not None:
-            self.health.sync_failed = True
+            self.health.doubt_the_disk()
             self.health.go_offline(flush.error)
             raise self.health.error()
         if flush.truncations == self.truncations:
             self.unsynced.mark_synced(flush.mark)
+            self.health.sync_succeeded()
             self.recovery_point = max(self.recovery_point, flush.end)
             self.synced_end = max(self.synced_end, flush.end)
             self._durable_until = max(self._durable_until or flush.until, flush.until)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ports import Disk
+from tidelog.storage import failed_sync
 from tidelog.storage.shortages import is_descriptor_shortage, is_shortage, remedy
 from tidelog.storage.space_reserve import NO_RESERVE, SpaceReserve
 
@@ -15,14 +17,17 @@ log = logging.getLogger("tidelog.storage")
 
 
 class LogHealth:
-    __slots__ = ("_path", "offline", "reserve", "sync_failed")
+    __slots__ = ("_disk", "_path", "is_in_doubt", "offline", "reserve", "sync_failed")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
         self._path = path
         self.offline: OSError | None = None
         """The error that took the log offline."""
         self.sync_failed = False
         """Then the disk may hold anything above the recovery point."""
+        self.is_in_doubt = False
+        """A sync failed before this log was opened, and none has succeeded since."""
         self.reserve: SpaceReserve = NO_RESERVE
         """Of the log dir: it says whether clients' records may be appended."""
 
@@ -40,7 +45,20 @@ class LogHealth:
         try:
             yield
         except OSError as error:
+            if not is_shortage(error):
+                self.doubt_the_disk()
             raise self.failed(error) from error
+
+    def doubt_the_disk(self) -> None:
+        """A sync failed, or may have."""
+        self.sync_failed = True
+        failed_sync.mark(self._disk, self._path)
+
+    def sync_succeeded(self) -> None:
+        """Of all that was not known to be synced."""
+        if self.is_in_doubt:
+            self.is_in_doubt = False
+            failed_sync.clear(self._disk, self._path)
 
     @contextmanager
     def read_errors(self) -> Iterator[None]:

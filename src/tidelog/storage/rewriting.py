@@ -19,5 +19,4 @@ def rewrite(segments: list[Segment], recovery_point: Offset) -> None:
         if found is None:
             continue
         for position in range(found[0], segment.size, _CHUNK_BYTES):
-            data = segment.file.read_at(position, min(_CHUNK_BYTES, segment.size - position))
-            segment.file.write_at(position, [data])
+            segment.file.write_again(position, min(_CHUNK_BYTES, segment.size - position))

@@ -15,7 +15,6 @@ from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.turns import in_turns
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
-from tidelog.storage.rewriting import rewrite
 
 LOOK_SECONDS = 1.0
 ROOM_BYTES = 1 << 20
@@ -110,10 +109,9 @@ class LogReopening:
             recovery_point=stopped.recovery_point,
             log_start=stopped.start,
             committed=partition.high_watermark if is_synced_first else None,
+            sync_failed=stopped.health.sync_failed,
         )
         opened.inherit(stopped)
-        if stopped.health.sync_failed:
-            rewrite(opened.segments, stopped.recovery_point)
         if stopped.health.sync_failed or is_synced_first:
             flush = opened.begin_flush()
             if flush is not None:

@@ -132,6 +132,18 @@ class EncryptedFile:
     def read_intact(self, position: int, length: int) -> bytes:
         return b"".join(self._read(position, length, intact=True))
 
+    def write_again(self, position: int, length: int) -> None:
+        """The cells as they are: with a new nonce, a torn one would lose what it held before."""
+        found = self._cells
+        stop = min(position + length, found.end)
+        if position >= stop:
+            return
+        for block in range(found.block_of(position), found.block_of(stop - 1) + 1):
+            cells = found.cells(block)
+            first = max(0, cell_at(cells, position))
+            begin = cells[first].position if first else block * BLOCK_BYTES  # with the header of the block
+            self._raw.write_again(begin, cells[cell_at(cells, stop - 1)].end - begin)
+
     def truncate(self, length: int) -> None:
         found = self._cells
         if length >= found.end:

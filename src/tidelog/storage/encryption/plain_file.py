@@ -29,6 +29,12 @@ class PlainFile:
         self._encrypt(self._file.size())
         return self._file.write_at(position, buffers)
 
+    def write_again(self, position: int, length: int) -> None:
+        if self._is_plain:
+            self._encrypt(self._file.size())  # the copy is synced
+        else:
+            self._file.write_again(position, length)
+
     def truncate(self, length: int) -> None:
         self._encrypt(length)
         self._file.truncate(length)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Uuid
 from tidelog.base.ports import Disk, File, read_file
+from tidelog.storage import failed_sync
 from tidelog.storage.file_names import LOG, file_name
 from tidelog.storage.journal import files
 from tidelog.storage.journal.block import Block, JournalEntry, find_blocks
@@ -112,16 +113,17 @@ def _sync(disk: Disk, path: str) -> None:
     file = disk.open(path)
     try:
         file.sync()
+    except OSError:
+        failed_sync.mark(disk, path.rpartition("/")[0])
+        raise
     finally:
         file.close()
 
 
 def _put_entry_back(file: File, position: int, data: bytes) -> int:
     if file.read_at(position, len(data)) == data:
-        if file.fileno() >= 0:
-            # After a failed sync the kernel takes for written what it never wrote: once more, so that the
-            # next sync means it. Not in an encrypted file, where other bytes would take the place of these.
-            file.write_at(position, [data])
+        # After a failed sync the kernel takes for written what it never wrote.
+        file.write_again(position, len(data))
         return 0
     file.write_at(position, [data])
     if file.read_at(position, len(data)) != data:

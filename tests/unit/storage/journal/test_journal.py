@@ -7,11 +7,12 @@ import pytest
 
 from tests.rigs.encryption import EncryptedMemoryDisk
 from tidelog.base.errors import StorageError
+from tidelog.storage import failed_sync
 from tidelog.storage.journal.block import ALIGNMENT, JournalEntry
 from tidelog.storage.journal.files import JOURNAL, read_voids
 from tidelog.storage.journal.journal import SEGMENTS_MAX, Journal
 from tidelog.storage.journal.replay import read_journal, replay
-from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, MemoryFile, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
 ID = b"0123456789abcdef"
 SEGMENT = 4 * ALIGNMENT
@@ -31,6 +32,8 @@ class Rig:
         self.disk.make_dirs("/data/b-0")
         for name in ("a-0", "b-0"):
             self.disk.open(FILE.format(name), create=True)
+            self.disk.sync_dir(f"/data/{name}")
+        self.disk.sync_dir("/data")
         self.disk.sync_dir("/")
         self.begun: list[bytes] = []
         self.journal = Journal(
@@ -188,18 +191,32 @@ def test_a_replay_fills_holes_and_keeps_what_is_behind() -> None:
     assert replay(rig.disk, "/data", ID, lambda _: TOPIC).bytes == 0
 
 
+@pytest.mark.parametrize("make_disk", [MemoryDisk, EncryptedMemoryDisk], ids=["plain", "encrypted"])
 def test_a_replay_writes_also_what_the_kernel_only_seems_to_have_written(
-    monkeypatch: pytest.MonkeyPatch,
+    make_disk: Callable[[], MemoryDisk],
 ) -> None:
-    monkeypatch.setattr(MemoryFile, "fileno", lambda _: 3)  # as a plain file of the operating system
+    rig = Rig(disk=make_disk())
+    rig.fill(1)
+    rig.write("a-0", 0, b"abcd")
+    file = rig.disk.open(FILE.format("a-0"))
+    file.write_at(0, [b"abcd"])
+    rig.disk.fail("sync", "/a-0")
+    with pytest.raises(OSError, match="Input/output"):
+        file.sync()
+    rig.disk.heal()
+    assert replay(rig.disk, "/data", ID, lambda _: TOPIC).bytes == 0
+    rig.disk.crash()
+    assert rig.disk.open(FILE.format("a-0")).read_at(0, 99) == b"abcd"
+
+
+def test_a_replay_whose_sync_fails_leaves_a_mark_for_the_next_start() -> None:
     rig = Rig()
     rig.fill(1)
     rig.write("a-0", 0, b"abcd")
-    rig.disk.open(FILE.format("a-0")).write_at(0, [b"abcd"])
-    node = rig.disk._file(FILE.format("a-0"))
-    node._writes.clear()  # a sync failed, and its pages count as clean
-    assert replay(rig.disk, "/data", ID, lambda _: TOPIC).bytes == 0
-    assert node.durable == b"abcd"
+    rig.disk.fail("sync", "/a-0")
+    with pytest.raises(OSError, match="Input/output"):
+        replay(rig.disk, "/data", ID, lambda _: TOPIC)
+    assert failed_sync.is_marked(rig.disk, "/data/a-0")
 
 
 def test_a_replay_touches_no_log_of_another_topic_and_none_that_is_gone() -> None:

@@ -29,5 +29,5 @@ class SimDisk(MemoryDisk):
 
     def process_died(self) -> None:
         """kill -9: the page cache stays, the locks of the process are gone."""
-        self.power_cut_at = None
+        self.power_cut_at = self._power_cut_in = None
         self.release_locks()

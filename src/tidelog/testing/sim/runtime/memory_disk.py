@@ -29,6 +29,12 @@ class DiskFault:
     """The n-th matching call fails, and every one after it."""
     error: int = errno.EIO
 
+    def is_due(self, operation: str, path: str) -> bool:
+        if self.operation not in (operation, "*") or self.path_part not in path:
+            return False
+        self.number -= 1
+        return self.number <= 0
+
 
 class MemoryDisk:
     def __init__(self, seed: int = 0, *, capacity_bytes: int | None = None) -> None:
@@ -42,6 +48,7 @@ class MemoryDisk:
         """How many operations have changed something: the moments at which a crash makes a difference."""
         self.power_cut_at: int | None = None
         """The number of the operation that dies half-way with PowerCut."""
+        self._power_cut_in: DiskFault | None = None
         self.bytes_read = 0
         self.is_read_only = False
         """Every change fails, as after the kernel has found errors in the file system."""
@@ -56,6 +63,14 @@ class MemoryDisk:
         self._faults.append(fault)
         return fault
 
+    def cut_power_in(self, operation: str, path_part: str, *, number: int = 1) -> None:
+        """The n-th change of this kind from now on dies half-way."""
+        self._power_cut_in = DiskFault(operation, path_part, number)
+
+    @property
+    def has_faults(self) -> bool:
+        return bool(self._faults)
+
     def heal(self) -> None:
         self._faults.clear()
         self.capacity_bytes = None
@@ -65,7 +80,7 @@ class MemoryDisk:
         """Power is gone and comes back: what was not synced survives only by chance."""
         self._root.crash(self._random)
         self._locks.clear()
-        self.power_cut_at = None
+        self.power_cut_at = self._power_cut_in = None
 
     def release_locks(self) -> None:
         """The process that held them is dead."""
@@ -78,10 +93,8 @@ class MemoryDisk:
     def before(self, operation: str, path: str) -> None:
         """Called by every operation: the place where faults happen."""
         for fault in self._faults:
-            if fault.operation in (operation, "*") and fault.path_part in path:
-                fault.number -= 1
-                if fault.number <= 0:
-                    raise OSError(fault.error, os.strerror(fault.error), path)
+            if fault.is_due(operation, path):
+                raise OSError(fault.error, os.strerror(fault.error), path)
 
     def change(self, operation: str, path: str, half: Callable[[], None] | None = None) -> None:
         """As `before`, for operations that change something; `half` does a part of it when power is cut."""
@@ -89,10 +102,16 @@ class MemoryDisk:
         if self.is_read_only:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         self.operations += 1
+        if self._power_cut_in is not None and self._power_cut_in.is_due(operation, path):
+            self.power_cut_at, self._power_cut_in = self.operations, None
         if self.power_cut_at is not None and self.operations >= self.power_cut_at:
             if half is not None and self.operations == self.power_cut_at:
                 half()
             raise PowerCut(f"operation {self.operations}: {operation} {path}")
+
+    @property
+    def may_lose_power(self) -> bool:
+        return self.power_cut_at is not None or self._power_cut_in is not None
 
     def room_for(self, more_bytes: int) -> int:
         """How many of these bytes still fit."""
@@ -229,7 +248,7 @@ class MemoryFile:
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
         data = b"".join(buffers)
-        part = data[: self._disk.some_of(len(data))] if self._disk.power_cut_at is not None else data
+        part = data[: self._disk.some_of(len(data))] if self._disk.may_lose_power else data
         self._disk.change("write", self._path, lambda: self._node.write(position, part))
         growth = position + len(data) - len(self._node.data)
         room = self._disk.room_for(growth) if growth > 0 else growth
@@ -246,6 +265,9 @@ class MemoryFile:
         return data
 
     read_intact = read_at
+
+    def write_again(self, position: int, length: int) -> None:
+        self.write_at(position, [self.read_at(position, length)])
 
     def place(self, position: int) -> tuple[int, int]:
         return -1, position
@@ -267,7 +289,11 @@ class MemoryFile:
             self._node.truncate(length)
 
     def sync(self) -> None:
-        self._disk.change("sync", self._path, lambda: self._node.sync_some(self._disk.some_of))
+        try:
+            self._disk.change("sync", self._path, lambda: self._node.sync_some(self._disk.some_of))
+        except OSError:
+            self._node.lose_writes()
+            raise
         self._node.sync()
 
     def fileno(self) -> int:

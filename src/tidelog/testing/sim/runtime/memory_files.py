@@ -11,9 +11,11 @@ PAGE_BYTES = 512
 class FileNode:
     """`data` is what readers see; `durable` is what stable storage holds for certain."""
 
-    __slots__ = ("_writes", "data", "durable")
+    __slots__ = ("_has_lost", "_writes", "data", "durable")
 
     def __init__(self) -> None:
+        self._has_lost = False
+        """Readers see what a failed sync has dropped, until the next crash."""
         self.data = bytearray()
         self.durable = b""
         self._writes: list[tuple[int, bytes | None]] = []  # (position, bytes), or (length, None) to truncate
@@ -30,14 +32,23 @@ class FileNode:
 
     def sync(self) -> None:
         if self._writes:
-            self.durable = bytes(self.data)
+            self.durable = self._after_writes(len(self._writes)) if self._has_lost else bytes(self.data)
             self._writes.clear()
+
+    def lose_writes(self) -> None:
+        """A sync failed, and its pages count as clean, as with Linux: no later sync writes them. Truncations
+        are the file system's own business, and go on waiting for it."""
+        if self._writes:
+            self._has_lost = True
+            self._writes = [(length, None) for length, data in self._writes if data is None]
 
     def sync_some(self, below: Callable[[int], int]) -> None:
         """A sync that never finished: it got somewhere."""
         self.durable = self._after_writes(below(len(self._writes)))
 
     def crash(self, rng: random.Random) -> None:
+        if self._has_lost:
+            self.data, self._has_lost = bytearray(self._after_writes(len(self._writes))), False
         if self._writes:
             survives: Literal["nothing", "all", "first writes", "pages"]
             survives = rng.choice(("nothing", "all", "first writes", "pages"))
