@@ -11,9 +11,10 @@ from tests.property.naive_share_partition import NaivePartition, NaiveStore
 from tidelog.shares.partition.acknowledgement import AckBatch
 from tidelog.shares.partition.chunk import CHUNK_RECORDS, CHUNK_SHIFT, IN_CHUNK
 from tidelog.shares.partition.limits import Limits
+from tidelog.shares.partition.record_states import TO_THE_END
 from tidelog.shares.partition.share_partition import SharePartition
 from tidelog.shares.partition.unsaved import Unsaved
-from tidelog.shares.states import ShareState
+from tidelog.shares.states import AT_ONCE, DeliveryState, ShareState
 
 MEMBERS = ("ann", "bob", "cleo")
 TOPIC = bytes(15) + b"\x01"
@@ -25,6 +26,14 @@ BASE = Limits(
     delayed_max=15,
     backoff_max_ms=5_000,
 )
+SHOWN_AS = {
+    naive.AVAILABLE: DeliveryState.AVAILABLE,
+    naive.DELAYED: DeliveryState.AVAILABLE,
+    naive.HELD: DeliveryState.ACQUIRED,
+    naive.ARCHIVING: DeliveryState.ARCHIVING,
+    naive.ACCEPTED: DeliveryState.ACKNOWLEDGED,
+    naive.ARCHIVED: DeliveryState.ARCHIVED,
+}
 LIMITS = (
     BASE,
     BASE._replace(has_dead_letters=True, backoff_ms=700),
@@ -171,11 +180,28 @@ class Life:
         unfinished = [record for record in model.records.values() if record.state not in naive.DONE]
         assert partition.delivery_counts() == Counter(one.count for one in unfinished if one.count)
         self._check_locks()
+        self._check_record_states()
         delays = [record.available_at for record in model.records.values() if record.state == naive.DELAYED]
         if delays:
             assert partition.next_due_ms is not None
             assert partition.next_due_ms <= min(delays)
         self.done |= {at for at, record in model.records.items() if record.state in naive.DONE}
+
+    def _check_record_states(self) -> None:
+        runs, to = self.partition.record_states(self.model.start)
+        assert to == TO_THE_END
+        found = {
+            at: (run.state, run.delivery_count, run.available_at)
+            for run in runs
+            for at in range(run.first_offset, run.last_offset + 1)
+        }
+        assert len(found) == sum(run.last_offset - run.first_offset + 1 for run in runs)
+        expected = {}
+        for at, record in self.model.records.items():
+            if record.state in SHOWN_AS and (record.count or record.state != naive.AVAILABLE):
+                due = record.available_at if record.state == naive.DELAYED else AT_ONCE
+                expected[at] = (SHOWN_AS[record.state], record.count, due)
+        assert found == expected
 
     def _check_locks(self) -> None:
         held = {at: record for at, record in self.model.records.items() if record.state == naive.HELD}

@@ -1,7 +1,9 @@
 """The settings of a group that matter for its queue."""
 
+from tidelog.base.errors import ErrorCode
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind, read_settings
+from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 
 DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
@@ -25,8 +27,15 @@ def queue_settings(direct: DirectCluster, group: str) -> dict[str, str]:
 
 
 def dead_letter_topic(direct: DirectCluster, group: str) -> str:
-    """NOT_FOUND for a group without one."""
-    name = queue_settings(direct, group).get(DEAD_LETTER_TOPIC, "")
+    """NOT_FOUND for a group without one; DENIED where the user may not see the settings of the group."""
+    settings = read_settings(direct, Kind.GROUP, [group], [DEAD_LETTER_TOPIC])
+    if group not in settings:
+        raise refusal(
+            ErrorCode.GROUP_AUTHORIZATION_FAILED,
+            None,
+            f"The dead-letter topic of group '{group}' is not known without --dead-letter-topic",
+        )
+    name = settings[group].get(DEAD_LETTER_TOPIC, "")
     if name:
         return name
     raise CliError(

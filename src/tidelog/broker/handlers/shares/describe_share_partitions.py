@@ -120,7 +120,7 @@ async def _stored(
     from tidelog.broker.shares.stored_share import read_stored
 
     services = context.services
-    async for piece in in_turns(named.led(context)):
+    async for piece in in_turns(named.led(context), PIECE):
         for partition in piece:
             place = SharePlace(group_id, partition.topic_id, partition.index)
             if place in loaded:

@@ -4,15 +4,16 @@ import click
 
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.retrying import open_cluster
-from tidelog.cli.exits import CliError
+from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.output import note, print_json, print_table
 from tidelog.cli.partition_choice import TopicChoice
 from tidelog.cli.queue.dead_letters.options import letter_filter, letter_options
-from tidelog.cli.queue.dead_letters.show import no_letters
+from tidelog.cli.queue.dead_letters.show import begun_letters, letters_text, no_letters
 from tidelog.cli.queue.dead_letters.tally import Tally
 from tidelog.cli.queue.settings import dead_letter_topic as topic_of
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
+from tidelog.clients.permissions import acl_command, principal_of
 
 
 @click.command(short_help="Put dead letters back.")
@@ -92,11 +93,28 @@ def redrive(
     else:
         _show(tally, name, exists=shelf.topic is not None, executed=execute)
     if tally.failures:
-        raise CliError(
-            f"Some dead letters of {name} could not be put back: {tally.failures[0]}",
+        raise _failed(session, tally, name)
+
+
+def _failed(session: Session, tally: Tally, name: str) -> CliError:
+    what = f"Some dead letters of {name} could not be put back: {tally.failures[0]}"
+    if tally.denied is None:
+        return CliError(
+            what,
             cause="the topic refuses them, or its leader is away. What was begun is not lost.",
             attempt="the same command again, once the topic takes them",
         )
+    principal = principal_of(session.properties)
+    return CliError(
+        what,
+        cause=f"it takes Read and Write on {name}, and Write on {tally.denied.topic}: {principal} has not "
+        "all of them. What was begun is not lost.",
+        attempt="as an administrator: "
+        + acl_command(principal, ("Read", "Write"), "topic", name)
+        + "; "
+        + acl_command(principal, ("Write",), "topic", tally.denied.topic),
+        code=Exit.DENIED,
+    )
 
 
 def _show(tally: Tally, name: str, *, exists: bool, executed: bool) -> None:
@@ -108,15 +126,15 @@ def _show(tally: Tally, name: str, *, exists: bool, executed: bool) -> None:
     elif not tally.completed and not tally.begun:
         print(no_letters(name, exists=exists))
     for why, letters in tally.staying.items():
-        note(f"{_letters(letters)} cannot be put back: {why}.")
+        note(f"{letters_text(letters)} cannot be put back: {why}.")
     if tally.unsure:
         note(
-            f"A redrive was interrupted with {_letters(tally.unsure)} more than 11 hours ago: whether they "
-            "were put back is not known any more. After 12 hours --resend-unsure puts them back."
+            f"A redrive was interrupted with {letters_text(tally.unsure)} more than 11 hours ago: whether "
+            "they were put back is not known any more. After 12 hours --resend-unsure puts them back."
         )
     if executed:
         note(
-            f"Put back {_letters(tally.put_back)}"
+            f"Put back {letters_text(tally.put_back)}"
             + (
                 f", of them {tally.completed:,} that an earlier redrive had begun."
                 if tally.completed
@@ -125,10 +143,6 @@ def _show(tally: Tally, name: str, *, exists: bool, executed: bool) -> None:
         )
         return
     if tally.begun:
-        note(f"A redrive has begun with {_letters(tally.begun)}, and is not done; the next one completes it.")
+        note(begun_letters(tally.begun))
     if tally.total or tally.begun:
         note("Nothing is put back yet; add --execute to do it.")
-
-
-def _letters(count: int) -> str:
-    return f"{count:,} dead letter{'s' if count != 1 else ''}"

@@ -48,7 +48,7 @@ def dead_letters(
 ) -> None:
     """Show the records that a group gave up on, where they were, and why.
 
-    Those that `tidelog queue redrive` has put back are not shown any more.
+    Those that `tidelog queue redrive` has put back, or has begun to, are not shown any more.
 
     \b
     tidelog queue dead-letters workers
@@ -59,7 +59,11 @@ def dead_letters(
     direct = DirectCluster(session)
     name = dead_letter_topic or topic_of(direct, group)
     may_be_absent = dead_letter_topic is None
-    found, has_more, exists = _look(session, direct, name, wanted, count, may_be_absent=may_be_absent)
+    found, begun, exists = _look(session, direct, name, wanted, count, may_be_absent=may_be_absent)
+    has_more = len(found) > count
+    found = found[:count]
+    if begun:
+        note(begun_letters(begun))
     if session.json:
         print_json([letter.as_json() for letter in found])
         return
@@ -79,24 +83,39 @@ def _look(
     count: int,
     *,
     may_be_absent: bool,
-) -> tuple[list[Letter], bool, bool]:
-    """The oldest of all partitions together, whether there are more, and whether the topic exists."""
+) -> tuple[list[Letter], int, bool]:
+    """The oldest of all partitions together, one more than `count` where there are more; how many a redrive
+    has begun with; and whether the topic exists."""
     from tidelog.cli.queue.dead_letters.shelf import Shelf
 
     found: list[Letter] = []
+    begun = 0
     with open_cluster(session, f"The dead letters in {name} cannot be read") as cluster:
         shelf = Shelf(cluster, direct, name, may_be_absent=may_be_absent)
         for redriver in shelf.redrivers():
             fitting = (letter for letter in redriver.letters() if wanted.takes(letter))
             found += islice(fitting, count + 1)
+            begun += sum(claim.count for claim in redriver.ledger.open_claims)
     found.sort(key=lambda letter: (letter.timestamp, letter.place, letter.offset))
-    return found[:count], len(found) > count, shelf.topic is not None
+    return found[: count + 1], begun, shelf.topic is not None
 
 
 def no_letters(name: str, *, exists: bool) -> str:
     if exists:
         return f"No such dead letters in {name}."
     return f"The topic {name} does not exist yet. `tidelog queue describe` shows whether dead letters wait."
+
+
+def begun_letters(count: int) -> str:
+    """They are not shown among the dead letters: the topic that they go to may have them."""
+    return (
+        f"A redrive has begun with {letters_text(count)}, and is not done; the next one with --execute "
+        "completes it."
+    )
+
+
+def letters_text(count: int) -> str:
+    return f"{count:,} dead letter{'s' if count != 1 else ''}"
 
 
 def show_letters(letters: Sequence[Letter]) -> None:

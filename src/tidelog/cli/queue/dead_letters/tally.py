@@ -3,8 +3,12 @@
 from collections import Counter
 from typing import Any
 
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.cli.queue.dead_letters.letter import Letter
 from tidelog.clients.records import TopicPartition
+
+DENIALS = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+"""The second comes in answer to the request for a producer id, which takes Write on any topic."""
 
 
 class Tally:
@@ -23,6 +27,8 @@ class Tally:
         self.unsure = 0
         """Letters of a redrive that was interrupted too long ago."""
         self.failures: list[str] = []
+        self.denied: TopicPartition | None = None
+        """Where copies were to go when the first was refused for want of a permission."""
 
     @property
     def total(self) -> int:
@@ -34,7 +40,10 @@ class Tally:
         else:
             self.fitting[letter.topic, target] += 1
 
-    def fail(self, failure: str) -> None:
+    def fail(self, target: TopicPartition, error: KafkaError) -> None:
+        failure = f"{target}: {error.message}"
+        if self.denied is None and error.code in DENIALS:
+            self.denied = target
         if failure not in self.failures:
             self.failures.append(failure)
 

@@ -36,7 +36,7 @@ class Work:
             try:
                 letters = redriver.complete(claim, bytes_max, resend=resend)
             except KafkaError as error:
-                self._tally.fail(f"{claim.target}: {error.message}")
+                self._tally.fail(claim.target, error)
                 continue
             self._tally.completed += letters
             self._tally.put_back += letters
@@ -66,7 +66,7 @@ class Work:
         try:
             self._tally.put_back += redriver.put_back(letters, target, self._targets.bytes_max(target.topic))
         except KafkaError as error:
-            self._tally.fail(f"{target}: {error.message}")
+            self._tally.fail(target, error)
         self._draw(f"\r{self._tally.put_back:,} put back, {self._tally.passed_over:,} passed over")
 
     def _draw(self, line: str) -> None:
