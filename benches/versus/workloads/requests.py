@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from benches.rig.bare import receive_and_write, serving
 from benches.rig.frames import batch_of, produce_frame
@@ -15,50 +16,67 @@ LARGE = 900_000
 GENERATOR = Figure("generator's CPU", "us/request", False)
 
 
+class Requests(NamedTuple):
+    size: int
+    count: int
+    connections: int
+    window: int
+    partitions: int = 1
+
+
 def workloads(scale: float) -> Iterator[Workload]:
     for connections, window in ((1, 1), (1, 5), (50, 1)):
         yield _workload(
             f"one-record requests, {connections} connections, {window} in flight",
-            (ONE_RECORD, int(40_000 * scale), connections, window),
+            Requests(ONE_RECORD, int(40_000 * scale), connections, window),
             Figure("broker CPU", "us/request", False, 0.7),
         )
     for connections, window in ((1, 5), (4, 5)):
         yield _workload(
             f"16 KiB requests, {connections} connections, {window} in flight",
-            (16 * 1024, int(12_000 * scale), connections, window),
+            Requests(16 * 1024, int(12_000 * scale), connections, window),
             Figure("broker CPU", "us/request", False, 0.25),
         )
     yield _workload(
         "900 KB requests, 1 connection, 5 in flight",
-        (LARGE, int(600 * scale), 1, 5),
+        Requests(LARGE, int(600 * scale), 1, 5),
+        Figure("broker CPU", "us/request", False, 0.5),
+    )
+    yield _workload(
+        "900 KB requests to 8 partitions, 8 connections, 5 in flight",
+        Requests(LARGE, int(600 * scale), 8, 5, partitions=8),
         Figure("broker CPU", "us/request", False, 0.5),
     )
 
 
-def _workload(name: str, load: tuple[int, int, int, int], cpu: Figure) -> Workload:
-    size, _, connections, window = load
-    bound_by_broker = connections * window > 1
-    rate = Figure("rate", "requests/s", True, 1.5 if bound_by_broker else 1.0, 0.5 if size == LARGE else None)
+def _workload(name: str, load: Requests, cpu: Figure) -> Workload:
+    bound_by_broker = load.connections * load.window > 1
     # The bare loop serves one connection after the other.
-    bare = partial(bare_replay, load=load) if connections == 1 else None
+    bare = partial(bare_replay, load=load) if load.connections == 1 else None
+    share = 0.5 if bare is not None and load.size == LARGE else None
+    rate = Figure("rate", "requests/s", True, 1.5 if bound_by_broker else 1.0, share)
     return Workload(name, Arena(), (rate, cpu, GENERATOR), partial(send, load=load), bare)
 
 
-def bare_replay(load: tuple[int, int, int, int]) -> Mapping[str, float]:
+def bare_replay(load: Requests) -> Mapping[str, float]:
     """A loop of recv and pwrite."""
-    size, count, connections, window = load
-    request = produce_frame("bench", batch_of(size))
+    request = produce_frame("bench", batch_of(load.size))
     with serving(receive_and_write(bytes(64))) as address:
-        return {"rate": replay(address, Load(request, count, 64, connections, window)).rate}
+        return {"rate": replay(address, Load(request, load.count, 64, load.connections, load.window)).rate}
 
 
-def send(system: System, load: tuple[int, int, int, int]) -> Mapping[str, float]:
-    size, count, connections, window = load
-    topic = system.new_topic()
-    request = produce_frame(topic, batch_of(size))
-    answer = answer_size(system.address, request)
+def send(system: System, load: Requests) -> Mapping[str, float]:
+    topic = system.new_topic(load.partitions)
+    batch = batch_of(load.size)
+    requests = [produce_frame(topic, batch, partition=number) for number in range(load.partitions)]
+    sizes = {answer_size(system.address, request) for request in requests}
+    if len(sizes) > 1:
+        raise RuntimeError(f"{system.name} answered the same request with {sorted(sizes)} bytes")
+    repeated = Load(
+        b"".join(requests), load.count, sizes.pop(), load.connections, load.window, kinds=load.partitions
+    )
     before = system.cpu_seconds()
-    run = replay(system.address, Load(request, count, answer, connections, window))
+    run = replay(system.address, repeated)
     cpu = system.cpu_seconds() - before
     system.delete_topic(topic)
     return {

@@ -14,8 +14,6 @@ from tidelog.base.ports import File, FileSlice
 
 AHEAD_FACTOR = 8  # of the slice that is sent ...
 AHEAD_BYTES_MAX = 16 * 1024 * 1024  # ... so that many partitions read in small pieces do not fill the memory
-# The least that the kernel reads for one piece of advice; it ignores the rest of a longer one.
-_PIECE = 128 * 1024
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux; elsewhere the loop waits as it always did
 
@@ -91,11 +89,14 @@ def is_cached(file: File, position: int) -> bool:
 
 
 def bring_in(file: File, position: int, length: int) -> None:
-    """Runs on a thread: requests everything at once, then waits for each piece."""
-    with suppress(OSError):  # the send reports it
+    """Runs on a thread: reads as `sendfile` does, to nowhere.
+
+    The kernel sees a sequential reader and reads ahead in large pages, which cost it a fraction of the single
+    ones that POSIX_FADV_WILLNEED brings in. Nothing is copied, and the thread seldom asks for the GIL.
+    """
+    with suppress(OSError), open(os.devnull, "wb", buffering=0) as nowhere:  # the send reports it
         fd, at = file.place(position)
-        position, end = at, at + length
-        for at in range(position, end, _PIECE):
-            os.posix_fadvise(fd, at, min(_PIECE, end - at), os.POSIX_FADV_WILLNEED)
-        for at in range(position, end, _PIECE):
-            os.pread(fd, 1, min(at + _PIECE, end) - 1)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)  # twice the usual read-ahead
+        end = at + length
+        while at < end and (count := os.sendfile(nowhere.fileno(), fd, at, end - at)):
+            at += count

@@ -1,11 +1,20 @@
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidelog.base.disk import PosixDisk, PosixFile
 from tidelog.base.ports import FileSlice
 from tidelog.server.connection import cold_slices
-from tidelog.server.connection.cold_slices import AHEAD_BYTES_MAX, AHEAD_FACTOR, ColdSlices
+from tidelog.server.connection.cold_slices import (
+    AHEAD_BYTES_MAX,
+    AHEAD_FACTOR,
+    ColdSlices,
+    bring_in,
+    is_cached,
+)
 
 MIB = 1 << 20
 
@@ -154,3 +163,34 @@ def test_a_file_that_was_closed_and_opened_again_is_still_the_one_that_is_read(l
     cold.sent(piece(File(cached=2 * MIB), 0), MIB)
     cold.sent(piece(File(cached=2 * MIB), MIB), MIB)
     assert len(loop.jobs) == 1
+
+
+def cold_file(directory: Path, size: int) -> PosixFile:
+    file = PosixDisk().open(f"{directory}/0.log", create=True)
+    assert isinstance(file, PosixFile)
+    file.write_at(0, [bytes(size)])
+    file.sync()
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return file
+
+
+@pytest.mark.skipif(not cold_slices._NOWAIT, reason="this system cannot tell what is in the page cache")
+def test_a_thread_brings_in_the_whole_range(tmp_path: Path) -> None:
+    """16 MiB, more than the kernel reads ahead by itself for the first of them."""
+    file = cold_file(tmp_path, AHEAD_BYTES_MAX + 4 * MIB)
+    if is_cached(file, 0):
+        pytest.skip("this file system keeps its files in memory")
+    start, stop = MIB + 1000, MIB + 1000 + AHEAD_BYTES_MAX
+    assert not any(is_cached(file, position) for position in range(start, stop, MIB))
+    bring_in(file, start, AHEAD_BYTES_MAX)
+    assert all(is_cached(file, position) for position in [*range(start, stop, 4096), stop - 1])
+
+
+@pytest.mark.skipif(not cold_slices._NOWAIT, reason="only Linux sends a file to nowhere")
+def test_a_range_beyond_the_end_of_its_file_and_a_closed_file_end_the_job(tmp_path: Path) -> None:
+    """The send that follows reports them."""
+    file = cold_file(tmp_path, 1000)
+    bring_in(file, 500, MIB)
+    assert is_cached(file, 999)
+    file.close()
+    bring_in(file, 0, 1000)
