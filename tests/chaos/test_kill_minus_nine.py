@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,41 @@ def test_killed_while_appending_and_rolling(
     assert broker.terminate() == 0
     broker.start()
     every_acknowledged_record_is_there_once(writer, read_all(broker.address, "t"))
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
+def test_killed_while_partitions_share_syncs(
+    victim: Callable[..., Victim], tmp_path: Path, is_encrypted: bool
+) -> None:
+    """With a journal so small that its files are used again all the time."""
+    rng = random.Random("shared syncs")
+    settings = encrypted_settings(tmp_path) if is_encrypted else {}
+    broker = victim(
+        durability="fsync",
+        log_journal_bytes=8 * 65536,
+        log_flush_offset_checkpoint_interval_ms=50,
+        **settings,
+    )
+    broker.start()
+    topics = [f"t{number}" for number in range(5)]
+    for topic in topics:
+        create(broker.address, topic, segment_bytes="262144")
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writing(Writer(broker.address, topic))) for topic in topics]
+        for _ in range(ROUNDS):
+            goal = sum(len(writer.acknowledged) for writer in writers) + rng.randint(1000, 4000)
+            wait_until(
+                lambda goal=goal: sum(len(writer.acknowledged) for writer in writers) >= goal,
+                "records are acknowledged",
+            )
+            broker.kill()
+            assert (broker.data / "tidelog-journal.1").exists()
+            broker.start()
+    for topic, writer in zip(topics, writers, strict=True):
+        every_acknowledged_record_is_there_once(writer, read_all(broker.address, topic))
+    assert broker.terminate() == 0
+    assert not list(broker.data.glob("tidelog-journal*"))
+    assert "is damaged" not in broker.log_text()
 
 
 def test_killed_while_compacting(victim: Callable[..., Victim]) -> None:

@@ -6,7 +6,6 @@ from tidelog.base.ports import Random
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
-from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
 from tidelog.replication.log_sync import Durability
@@ -37,7 +36,5 @@ class BrokerIdentity:
 
     def previous_epoch(self) -> Epoch:
         """Tells the controller whether the logs may lack records since the previous process ended."""
-        if self._log_dirs.clean_epoch != NO_EPOCH:
-            return self._log_dirs.clean_epoch
         is_synced = self._metadata.config.text("durability") == Durability.FSYNC.value
-        return CRASHED_SYNCED if is_synced else NO_EPOCH
+        return self._log_dirs.previous_epoch(is_synced_first=is_synced)

@@ -25,6 +25,7 @@ from tidelog.storage.log_dir.checkpoints import TopicPartition
 from tidelog.storage.log_dir.files import META, LogDirFiles, LogDirIdentity, PartitionDir
 from tidelog.storage.log_dir.partition_dir import read_topic_id, write_topic_id
 from tidelog.storage.recovery import lost_range
+from tidelog.storage.shortages import is_shortage
 from tidelog.storage.space_reserve import SpaceReserve
 
 STRAY = "-stray"
@@ -68,6 +69,8 @@ class LogDir:
         self._copies = 0
         self.journal: Journal | None = None
         """Where the newest batches of its logs are synced together; None where each log is synced alone."""
+        self.journal_was_damaged = False
+        """So its logs may lack what they had synced."""
 
     def open(self, identity: LogDirIdentity) -> None:
         """Lock it and read its checkpoints. Offline after an OSError; refused if it is another broker's."""
@@ -116,8 +119,19 @@ class LogDir:
                     *(self.path, damage),
                 )
             if done.damage:
+                self.journal_was_damaged = True
                 journal_files.set_aside(self._disk, self.path)
-        files.end_journal()
+        self._forget_journal(files)
+
+    def _forget_journal(self, files: LogDirFiles) -> None:
+        """The files of the logs hold everything. A start that finds the note and no files says too much."""
+        try:
+            files.end_journal()
+        except OSError as error:
+            if not is_shortage(error):
+                raise
+            journal_files.remove(self._disk, self.path)  # on a full disk they make room for the note
+            files.end_journal()
         journal_files.remove(self._disk, self.path)
 
     def fail(self, error: OSError) -> None:
@@ -380,8 +394,7 @@ class LogDir:
             self.journal.close()
         if self._files is not None and self._closed_cleanly:
             try:
-                self._files.end_journal()
-                journal_files.remove(self._disk, self.path)
+                self._forget_journal(self._files)
             except OSError:
                 self._closed_cleanly = False
                 raise

@@ -10,6 +10,7 @@ from tidelog.base.errors import StorageError, TidelogError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.topics.names import is_internal
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
@@ -127,6 +128,14 @@ class LogDirs:
     @property
     def all_clean(self) -> bool:
         return all(log_dir.was_clean for log_dir in self._log_dirs)
+
+    def previous_epoch(self, *, is_synced_first: bool) -> Epoch:
+        """Of the process before, if it ended in order. Else it may have synced what it acknowledged, which is
+        there unless a journal was damaged: it may have had records that no file has."""
+        if self.clean_epoch != NO_EPOCH:
+            return self.clean_epoch
+        is_whole = not any(log_dir.journal_was_damaged for log_dir in self._log_dirs)
+        return CRASHED_SYNCED if is_synced_first and is_whole else NO_EPOCH
 
     def log_dir_of(self, topic_id: Uuid, index: int) -> LogDir | None:
         return next(

@@ -8,12 +8,16 @@ from contextlib import contextmanager
 import pytest
 
 from tidelog.base.errors import KafkaError
+from tidelog.base.ids import NO_EPOCH
 from tidelog.base.ports import read_file
 from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.broker.log_dirs.log_dirs import LogDirs
+from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.storage.journal.block import ALIGNMENT, JournalEntry
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.files import HIGH_WATERMARKS, LogDirIdentity
+from tidelog.storage.segment.warm import WarmSegments
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
@@ -70,6 +74,10 @@ class Rig:
 
     def meta(self) -> bytes:
         return read_file(self.disk, "/data/meta.properties") or b""
+
+    def fill_disk(self) -> None:
+        total, free = self.disk.free_bytes("/")
+        self.disk.capacity_bytes = total - free
 
     def journal_files(self) -> list[str]:
         return [name for name in self.disk.names("/data") if "journal" in name]
@@ -131,6 +139,22 @@ def test_damage_in_the_middle_is_reported_kept_and_leads_to_a_loss(caplog: pytes
     assert rig.log.recovery.losses or rig.log.recovery.damages
 
 
+def test_after_damage_to_the_journal_the_logs_do_not_pass_for_synced() -> None:
+    """Records below the lost block may be missing without a trace: other replicas should lead."""
+    for is_damaged in (False, True):
+        rig = Rig()
+        for _ in range(4):
+            rig.share()
+        if is_damaged:
+            rig.disk.flip_bit("/data/tidelog-journal.0", ALIGNMENT + 70)
+        rig.disk.release_locks()
+        rig.open()
+        log_dirs = LogDirs([rig.log_dir], WarmSegments())
+        expected = NO_EPOCH if is_damaged else CRASHED_SYNCED
+        assert log_dirs.previous_epoch(is_synced_first=True) == expected
+        assert log_dirs.previous_epoch(is_synced_first=False) == NO_EPOCH
+
+
 def test_files_without_the_mark_of_a_journal_count_for_nothing() -> None:
     rig = Rig()
     for _ in range(3):
@@ -172,6 +196,30 @@ def test_a_stop_whose_journal_cannot_be_ended_lets_go_of_the_log_dir() -> None:
     assert not rig.disk.exists("/data/.kafka_cleanshutdown")
     rig.open()
     assert rig.log.end == 3
+
+
+def test_a_start_on_a_full_disk_replays_the_journal_whose_files_make_room_for_the_note_of_its_end() -> None:
+    rig = Rig()
+    for _ in range(4):
+        rig.share()
+    rig.disk.release_locks()
+    rig.fill_disk()
+    rig.open()
+    assert rig.log_dir.offline is None
+    assert rig.meta().startswith(b"version=1\n")
+    assert (rig.log.end, rig.journal_files()) == (4, [])
+
+
+def test_a_clean_stop_on_a_full_disk_is_clean() -> None:
+    rig = Rig()
+    for _ in range(3):
+        rig.share()
+    rig.log.close(clean=True)
+    rig.log_dir._closed_cleanly = True
+    rig.fill_disk()
+    rig.log_dir.close()
+    assert rig.meta().startswith(b"version=1\n")
+    assert rig.disk.exists("/data/.kafka_cleanshutdown")
 
 
 def test_a_name_is_used_again_only_after_the_thread_that_writes_voids_is_done() -> None:
