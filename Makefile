@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp image-test manifests kube-tools kube-test clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs native zipapp image-test manifests kube-tools kube-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -65,6 +65,9 @@ docs: $(DEV) ## Regenerate the reference pages, and tables that are computed, fr
 	@for page in settings commands python authorization metrics; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 	@$(BIN)/python -m tools.monitoring_files
 	@$(BIN)/python -m tools.scaling_tables
+
+native: $(DEV) ## Compile the path of plain produce requests, with the system's C compiler; brokers then use it
+	@$(BIN)/python -m tools.native
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp

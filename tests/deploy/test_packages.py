@@ -1,8 +1,10 @@
 """The wheel, the sdist and the single file: two builds are alike, and each runs a broker on its own."""
 
+import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.deploy.commands import broker, passes_a_record_on, run
 from tests.deploy.docker_files import copied
 from tests.deploy.wheelhouse import ROOT, wheelhouse
 from tidelog import __version__
+from tools.native import why_not
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -52,7 +55,7 @@ def test_what_the_dockerfile_copies_makes_the_same_wheel(built: tuple[Path, Path
             if destination.startswith("/"):
                 continue
             if (ROOT / source).is_dir():
-                shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
             else:
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / source, target)
@@ -88,6 +91,24 @@ def test_the_wheel_in_a_new_environment_runs_a_broker(built: tuple[Path, Path], 
     assert (tmp_path / "venv" / "share" / "man" / "man1" / "tidelog.1").exists()
     with broker([tidelog], tmp_path) as servers:
         passes_a_record_on([tidelog], servers)
+
+
+def test_a_wheel_with_compiled_code_is_for_this_system(tmp_path: Path) -> None:
+    if (missing := why_not()) is not None:
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    copy = tmp_path / "source"
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    for name in filter(None, tracked.decode().split("\0")):
+        if name.startswith(("src/", "tools/", "share/", "docs/r")) or "/" not in name:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run(command, cwd=copy, check=True, env={**os.environ, "TIDELOG_NATIVE": "1"})
+    [wheel] = (copy / "dist").glob("*.whl")
+    assert "none-any" not in wheel.name
+    assert [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")] == [
+        f"tidelog/broker/native/_plain_produce{sysconfig.get_config_var('EXT_SUFFIX')}"
+    ]
 
 
 def test_the_single_file_runs_a_broker_without_site_packages(tmp_path: Path) -> None:

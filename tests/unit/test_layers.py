@@ -75,6 +75,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["coordinators"],
         ["shares"],
         ["shares/dead_letters", "shares/schedule"],
+        ["native"],
         ["requests"],
         ["registry"],
         ["registry/api", "registry/validation"],

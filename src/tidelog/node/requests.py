@@ -4,8 +4,10 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
+from tidelog.broker.native.plain_produce import compiled_produce
 from tidelog.broker.requests.context import Services
-from tidelog.broker.requests.produce_shortcut import ProduceShortcut
+from tidelog.broker.requests.produce_shortcut import Front, ProduceShortcut
+from tidelog.broker.requests.reply import Reply
 from tidelog.broker.requests.routes import Routes, WatchResponses
 from tidelog.wire.apis import ApiKey
 
@@ -16,12 +18,14 @@ if TYPE_CHECKING:  # a broker without metrics does not import it
 def routes_of(
     opened: AsyncExitStack, services: Services, config: BrokerConfig, watch_responses: WatchResponses | None
 ) -> Routes:
+    compiled = compiled_produce(config.text("produce.compiled"), Front, Reply)
+    shortcut = ProduceShortcut(services, compiled)
     if not (config["audit.file"] or config["audit.topic"]):
-        return Routes({ApiKey.PRODUCE: ProduceShortcut(services)}, None, watch_responses)
+        return Routes({ApiKey.PRODUCE: shortcut}, None, watch_responses)
     from tidelog.broker.requests.audit_setup import audited_routes, open_audit
 
     services.audit = open_audit(opened, services, config)
-    return audited_routes(services, services.audit, watch_responses)
+    return audited_routes(services.audit, shortcut, watch_responses)
 
 
 def request_metrics(

@@ -125,6 +125,16 @@ SETTINGS = (
         ours=True,
     ),
     Setting(
+        "produce.compiled",
+        Kind.ENUM,
+        "auto",
+        "Whether plain produce requests take the path that is compiled from C. `auto` uses it if it was "
+        "built (`TIDELOG_NATIVE=1 pip install`); with `on` the broker does not start without it.",
+        choices=("auto", "off", "on"),
+        importance=Importance.LOW,
+        ours=True,
+    ),
+    Setting(
         "shutdown.grace.ms",
         Kind.LONG,
         10_000,

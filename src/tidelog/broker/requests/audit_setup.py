@@ -64,9 +64,11 @@ def open_audit(opened: AsyncExitStack, services: Services, config: BrokerConfig)
     return Audit((AuditKind(name) for name in config.list("audit.events")), sinks, clock, node_id)
 
 
-def audited_routes(services: Services, audit: Audit, watch_responses: WatchResponses | None = None) -> Routes:
+def audited_routes(
+    audit: Audit, shortcut: ProduceShortcut, watch_responses: WatchResponses | None = None
+) -> Routes:
     """Where writes are recorded, none may take a way around its handler."""
-    fast_paths = {ApiKey.PRODUCE: ProduceShortcut(services)}
+    fast_paths = {ApiKey.PRODUCE: shortcut}
     return Routes(
         {} if audit.wants(AuditKind.WROTE) else fast_paths, partial(audited, audit), watch_responses
     )

@@ -62,14 +62,16 @@ A check that is added to the long path must be added here, too, unless the parti
 """
 
 from struct import Struct
+from typing import cast
 
 import msgspec
 
 from tidelog.base.errors import KafkaError
-from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
+from tidelog.base.ids import NO_TIMESTAMP, ZERO_UUID, Offset, TimestampMs
 from tidelog.broker.handlers.records.appending import ACKS_ALL, refused
 from tidelog.broker.handlers.records.permissions import name_of
 from tidelog.broker.log_dirs.hosted import TopicKey
+from tidelog.broker.native.plain_produce import Produce
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
@@ -77,6 +79,7 @@ from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
 from tidelog.broker.requests.throttle import charge_of
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.broker.security.request_charge import RequestCharge
+from tidelog.replication.partition import Partition, Produced
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.storage.schema_checks import SchemasNotChecked
 from tidelog.wire.apis import ApiKey
@@ -127,8 +130,9 @@ Fronts = dict[bytes, Front]
 class ProduceShortcut:
     """Learns fronts, and gives connections their fast path."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, compiled: Produce | None = None) -> None:
         self._services = services
+        self._compiled = compiled
         self._tables: dict[tuple[str, str] | None, Fronts] = {}
         """By principal and host; without an authorizer, one for all."""
         self._version = 0
@@ -176,7 +180,10 @@ class ProduceShortcut:
         before = len(fronts)
         fronts[bytes(frame[FRONT_AT:front_end])] = front
         self.remembered += len(fronts) - before
-        matcher = FrontMatcher(self._services, fronts, front_end)
+        python = FrontMatcher(self._services, fronts, front_end)
+        matcher: FrontMatcher | CompiledMatcher = python
+        if self._compiled is not None:
+            matcher = CompiledMatcher(self._compiled, self._services, fronts, front_end, python)
         if authorizer is None:
             context.connection.fast_path = matcher.answer
         else:
@@ -217,7 +224,9 @@ class PermittedMatcher:
 
     __slots__ = ("_authorizer", "_matcher", "_principal", "_version")
 
-    def __init__(self, matcher: "FrontMatcher", authorizer: Authorizer, connection: ClientConnection) -> None:
+    def __init__(
+        self, matcher: "FrontMatcher | CompiledMatcher", authorizer: Authorizer, connection: ClientConnection
+    ) -> None:
         self._matcher = matcher.answer
         self._authorizer = authorizer
         self._version = authorizer.version
@@ -274,22 +283,57 @@ class FrontMatcher:
             out = _refusal(services, front, refused(front.index, error, log_start))
             return _sent(out, correlation_id, charge)
         if front.all_replicas and produced.committed_at > partition.high_watermark:
-            answer = PartitionProduceResponse(
-                index=front.index,
-                base_offset=produced.base_offset,
-                log_append_time=produced.append_time_ms,
-                log_start_offset=log_start,
-            )
-            uncommitted = [UncommittedAppend(partition, produced.committed_at, answer)]
             if charge is not None:
                 charge.rest()
-            delayed = DelayedProduce(ProduceResponse(), uncommitted, front.timeout_ms)
+            answer, delayed = _waiting(front, partition, produced, log_start)
             return LateReply(
                 delayed.future,
                 lambda _: _sent_late(_filled_late(services, front, answer), correlation_id, charge),
             )
         out = _filled(front, produced.base_offset, produced.append_time_ms, log_start)
         return _sent(out, correlation_id, charge)
+
+
+class CompiledMatcher:
+    """The same fast path in C, for plain requests; the others are left to Python."""
+
+    __slots__ = ("_front_end", "_fronts", "_other", "_produce", "_services")
+
+    def __init__(
+        self, produce: Produce, services: Services, fronts: Fronts, front_end: int, other: FrontMatcher
+    ) -> None:
+        self._produce = produce
+        self._services = services
+        self._fronts = fronts
+        self._front_end = front_end
+        self._other = other.answer
+
+    def answer(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
+        done = self._produce(self._services, self._fronts, self._front_end, frame)
+        if done is None:
+            return self._other(frame, connection)
+        if type(done) is not tuple:
+            return cast(Reply, done)
+        front, partition, correlation_id, base, end, log_start = done
+        services = self._services
+        answer, delayed = _waiting(front, partition, Produced(base, NO_TIMESTAMP, end), log_start)
+        return LateReply(
+            delayed.future, lambda _: _sent_late(_filled_late(services, front, answer), correlation_id, None)
+        )
+
+
+def _waiting(
+    front: Front, partition: Partition, produced: Produced, log_start: Offset
+) -> tuple[PartitionProduceResponse, DelayedProduce]:
+    """The answer to a batch that is not committed yet, and what waits for that."""
+    answer = PartitionProduceResponse(
+        index=front.index,
+        base_offset=produced.base_offset,
+        log_append_time=produced.append_time_ms,
+        log_start_offset=log_start,
+    )
+    uncommitted = [UncommittedAppend(partition, produced.committed_at, answer)]
+    return answer, DelayedProduce(ProduceResponse(), uncommitted, front.timeout_ms)
 
 
 def _filled(front: Front, base: Offset, append_time: TimestampMs, log_start: Offset) -> bytearray:

@@ -22,7 +22,7 @@ from tidelog.storage.segment.offset_index import RELATIVE_MAX, CorruptIndex, Off
 from tidelog.storage.segment.segment import LogRead, Segment
 from tidelog.storage.segment.time_index import TimeIndex
 
-_RECENT_MAX = 1024
+RECENT_MAX = 1024
 _RECENT_KEPT = 512
 _POSITION_MAX = 2**31 - 1
 
@@ -166,7 +166,7 @@ class ActiveSegment(Segment):
         offsets, positions = self._recent_offsets, self._recent_positions
         if base_offset != self._recent_next:  # a compacted log is being copied: the walk copes with gaps
             del offsets[:], positions[:]
-        elif len(offsets) == _RECENT_MAX:
+        elif len(offsets) == RECENT_MAX:
             del offsets[:-_RECENT_KEPT], positions[:-_RECENT_KEPT]
         self._recent_next = last_offset + 1
         offsets.append(base_offset)
