@@ -103,7 +103,7 @@ class PartitionSchedule:
         self._timer = None
         now_ms = self._now_ms()
         if (delay := self._delay_of_topic()) != self._delay or self._is_stale:
-            # Times in the index follow the old settings: every record is looked at under the new ones.
+            # Times follow old settings, or are of records that are gone: every record is looked at anew.
             self._delay = delay
             self._index.forget()
             self._look_again()
