@@ -9,16 +9,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from tidelog.base.config.config import BrokerConfig
 from tidelog.cli.cluster.view import look_at_brokers
-from tidelog.cli.cores.count import known_cores, wanted_cores
 from tidelog.cli.cores.leftovers import remove_log_dirs
 from tidelog.cli.cores.moves import empty_cores, fill_new_cores, reopen_cores
-from tidelog.cli.cores.plan import CoresPlan, plan_cores
+from tidelog.cli.cores.plan import CoresPlan
 from tidelog.cli.cores.spread_mark import SpreadMark
 from tidelog.cli.cores.stall import MISSED_MAX, WATCH_S, Stall
 from tidelog.cli.cores.taken_ports import refuse_taken_ports
@@ -28,11 +26,8 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.member import Member
 from tidelog.cli.fleet.plan import MemberPlan
 from tidelog.cli.fleet.supervisor import Fleet
-from tidelog.cli.security.secured_state import is_secured
 from tidelog.cli.session import Session
 from tidelog.cli.up.broker_login import properties_for_brokers
-from tidelog.cli.up.secured import secured_flags
-from tidelog.cli.up.settings import given_config
 
 if TYPE_CHECKING:
     from tidelog.server.service_manager import ServiceManager
@@ -41,24 +36,6 @@ MOVE_TIMEOUT_S = 30.0
 GONE_PATIENCE_S = 15.0
 LOOK_S = 0.05
 FIRST_RETRY_S, LONGEST_RETRY_S = 30.0, 600.0
-
-
-def plan_of(config: BrokerConfig, file: str | None, flags: Mapping[str, str]) -> CoresPlan:
-    """Of a machine that is one of a cluster's."""
-    return plan_cores(config, file, flags, wanted_cores(config), known_cores(config.list("log.dirs")))
-
-
-def machine_plan(
-    config: BrokerConfig, file: str | None, given: Mapping[str, str], *, secure: bool
-) -> CoresPlan:
-    """Of a machine that is alone: it serves metrics and schemas without being asked, and may be secured."""
-    flags, security = dict(given), None
-    log_dirs = config.list("log.dirs")
-    wanted, known = wanted_cores(config), known_cores(log_dirs)
-    if secure or is_secured(log_dirs[0]):
-        flags, security = secured_flags(config, flags, max(wanted, known))
-        config = given_config(file, flags)
-    return plan_cores(config, file, flags, wanted, known, is_alone=True, security=security)
 
 
 class CoreFleet(Fleet):

@@ -52,10 +52,11 @@ def broker(
     config = broker_config(file, data, None, pairs)
     check_membership(config)
     if not one_core and has_cores(config):
-        from tidelog.cli.cores.supervisor import CoreFleet, plan_of
+        from tidelog.cli.cores.machine import machine_in_cluster
+        from tidelog.cli.cores.supervisor import CoreFleet
 
         return CoreFleet(
-            plan_of(config, file, pairs),
+            machine_in_cluster(config, file, pairs),
             as_json=session.json,
             ready_file=ready_file,
             until_stdin_closes=until_stdin_closes,

@@ -117,10 +117,11 @@ def up(
 
     given = given_config(file, pairs)
     if has_cores(given, data):
-        from tidelog.cli.cores.supervisor import CoreFleet, machine_plan
+        from tidelog.cli.cores.machine import machine_alone
+        from tidelog.cli.cores.supervisor import CoreFleet
 
         return CoreFleet(
-            machine_plan(broker_config(file, data, port, pairs), file, pairs, secure=secure),
+            machine_alone(broker_config(file, data, port, pairs), file, pairs, secure=secure),
             as_json=session.json,
             ready_file=ready_file,
             restart=not no_restart,
