@@ -125,8 +125,11 @@ def children_of(parent: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def is_alive(pid: int) -> bool:
+    """Also a process that is dead but for a thread: one that waits for the disk keeps the ports taken."""
+    process = Path(f"/proc/{pid}")
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        is_dead = (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return not is_dead or len(list((process / "task").iterdir())) > 1
     except OSError:
         return False
 
