@@ -21,7 +21,10 @@ def title(workload: Workload) -> str:
 
 def in_order(workloads: Iterable[Workload]) -> list[Workload]:
     """By arena, and as they are listed within one."""
-    return sorted(workloads, key=lambda each: (each.arena.brokers, each.arena.durability, each.arena.purpose))
+    return sorted(
+        workloads,
+        key=lambda each: (each.arena.brokers, each.arena.durability, each.arena.compiled, each.arena.purpose),
+    )
 
 
 def run_all(
@@ -40,7 +43,9 @@ def run_all(
             systems: list[System] = []
             for kind in kinds:
                 try:
-                    systems.append(running.enter_context(kind(arena.durability, arena.brokers)))
+                    systems.append(
+                        running.enter_context(kind(arena.durability, arena.brokers, arena.compiled))
+                    )
                 except (OSError, RuntimeError, SubprocessError) as error:
                     failed[f"{arena}: {kind.name}"] = str(error)  # the others go on without it
             for workload in group:

@@ -42,9 +42,10 @@ class System(ABC):
 
     name: str
 
-    def __init__(self, durability: str = "os", brokers: int = 1) -> None:
+    def __init__(self, durability: str = "os", brokers: int = 1, compiled: bool = False) -> None:
         self.durability = DEFAULTS.get(self.name, "os") if durability == "defaults" else durability
         self.brokers = brokers
+        self.compiled = compiled
         self._running = ExitStack()
         self._topics = 0
 
@@ -134,7 +135,7 @@ class Tidelog(System):
     name = "Tidelog"
 
     def start(self) -> None:
-        settings = {"durability": self.durability}
+        settings = {"durability": self.durability, "produce.compiled": "on" if self.compiled else "off"}
         self._cluster: RunningCluster | None = None
         self._broker: BrokerProcess | None = None
         if self.brokers > 1:

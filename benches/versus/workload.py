@@ -18,12 +18,14 @@ class Arena:
     durability: str = "os"
     """`os`, `fsync`, or `defaults`: what each of them does unless it is told otherwise."""
     brokers: int = 1
+    compiled: bool = False
+    """Tidelog with its produce path in C, which `make native` builds."""
     purpose: str = ""
     """Sets apart what would spoil the running brokers for others, such as restarts."""
 
     def __str__(self) -> str:
         many = "one broker" if self.brokers == 1 else f"{self.brokers} brokers"
-        return f"{many}, {self.durability}"
+        return f"{many}, {self.durability}{', compiled' if self.compiled else ''}"
 
 
 @dataclass(frozen=True)

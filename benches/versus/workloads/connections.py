@@ -24,9 +24,10 @@ def workloads(scale: float) -> Iterator[Workload]:
         Figure("generator's CPU", "us/request", False),
     )
     run = partial(crowd, idle=int(IDLE * min(1.0, scale * 2)), requests=int(REQUESTS * scale))
-    # Brokers of their own: memory that other work has left behind would hide what connections take.
-    arena = Arena(purpose="connections")
-    yield Workload(f"{ACTIVE} active among 10,000 idle connections", arena, figures, run)
+    for compiled in (False, True):
+        # Brokers of their own: memory that other work has left behind would hide what connections take.
+        arena = Arena(compiled=compiled, purpose="connections")
+        yield Workload(f"{ACTIVE} active among 10,000 idle connections", arena, figures, run)
 
 
 def crowd(system: System, *, idle: int, requests: int) -> Mapping[str, float]:

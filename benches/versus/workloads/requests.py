@@ -25,37 +25,46 @@ class Requests(NamedTuple):
 
 
 def workloads(scale: float) -> Iterator[Workload]:
+    yield from _workloads(scale, Arena())
+    yield from _workloads(scale, Arena(compiled=True))
+
+
+def _workloads(scale: float, arena: Arena) -> Iterator[Workload]:
     for connections, window in ((1, 1), (1, 5), (50, 1)):
         yield _workload(
             f"one-record requests, {connections} connections, {window} in flight",
             Requests(ONE_RECORD, int(40_000 * scale), connections, window),
             Figure("broker CPU", "us/request", False, 0.7),
+            arena,
         )
     for connections, window in ((1, 5), (4, 5)):
         yield _workload(
             f"16 KiB requests, {connections} connections, {window} in flight",
             Requests(16 * 1024, int(12_000 * scale), connections, window),
-            Figure("broker CPU", "us/request", False, 0.25),
+            Figure("broker CPU", "us/request", False, 0.3),
+            arena,
         )
     yield _workload(
         "900 KB requests, 1 connection, 5 in flight",
         Requests(LARGE, int(600 * scale), 1, 5),
         Figure("broker CPU", "us/request", False, 0.5),
+        arena,
     )
     yield _workload(
         "900 KB requests to 8 partitions, 8 connections, 5 in flight",
         Requests(LARGE, int(600 * scale), 8, 5, partitions=8),
         Figure("broker CPU", "us/request", False, 0.5),
+        arena,
     )
 
 
-def _workload(name: str, load: Requests, cpu: Figure) -> Workload:
-    bound_by_broker = load.connections * load.window > 1
+def _workload(name: str, load: Requests, cpu: Figure, arena: Arena) -> Workload:
+    goal = 1.0 if load.connections * load.window == 1 else 1.3 if load.size == ONE_RECORD else 1.5
     # The bare loop serves one connection after the other.
     bare = partial(bare_replay, load=load) if load.connections == 1 else None
     share = 0.5 if bare is not None and load.size == LARGE else None
-    rate = Figure("rate", "requests/s", True, 1.5 if bound_by_broker else 1.0, share)
-    return Workload(name, Arena(), (rate, cpu, GENERATOR), partial(send, load=load), bare)
+    rate = Figure("rate", "requests/s", True, goal, share)
+    return Workload(name, arena, (rate, cpu, GENERATOR), partial(send, load=load), bare)
 
 
 def bare_replay(load: Requests) -> Mapping[str, float]:
