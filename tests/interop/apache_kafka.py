@@ -71,7 +71,8 @@ class ApacheKafka:
         text += "".join(f"{name}={value}\n" for name, value in (extra_settings or {}).items())
         settings.write_text(text)
         java = [*JVM, *QUIET, "-cp", classpath()]
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The tool takes an id that begins with "-" for an option.
+        cluster = "A" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         subprocess.run(
             [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
             check=True,
