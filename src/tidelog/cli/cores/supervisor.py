@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from tidelog.base.errors import TidelogError
 from tidelog.cli.cluster.view import look_at_brokers
 from tidelog.cli.cores.leftovers import remove_log_dirs
 from tidelog.cli.cores.moves import empty_cores, fill_new_cores, reopen_cores
 from tidelog.cli.cores.plan import CoresPlan
 from tidelog.cli.cores.spread_mark import SpreadMark
 from tidelog.cli.cores.stall import MISSED_MAX, WATCH_S, Stall
+from tidelog.cli.cores.strangers import new_cores, stranger
 from tidelog.cli.cores.taken_ports import refuse_taken_ports
 from tidelog.cli.cores.voice import CoresVoice, why_unchanged
 from tidelog.cli.direct.cluster import DirectCluster
@@ -95,12 +97,26 @@ class CoreFleet(Fleet):
                 if first.facts.get("machine") != self.cores.machine and len(self.plan.members) > 1:
                     self._failed = _no_machines()
                     return False
+                self._failed = await asyncio.to_thread(self._stranger)
+                if self._failed is not None:
+                    return False
                 self._may_follow.set()
             started = list(self._members.values())
             if len(started) == len(self.plan.members) and all(one.ready.is_set() for one in started):
                 return True
             await asyncio.sleep(LOOK_S)
         return False
+
+    def _stranger(self) -> CliError | None:
+        """Whether a core would take the place of another broker. The first core knows the cluster's; where
+        it cannot be asked, the moves of replicas will say why."""
+        new = new_cores([member.id for member in self.plan.members], self.plan.config.list("log.dirs"))
+        deadline = time.monotonic() + GONE_PATIENCE_S
+        while new and time.monotonic() < deadline and not self._stop.is_set():
+            with suppress(CliError, TidelogError), self._session() as session:
+                return stranger(new, look_at_brokers(DirectCluster(session)).brokers, self.cores.machine)
+            time.sleep(LOOK_S)
+        return None
 
     def _announce(self) -> None:
         super()._announce()
