@@ -102,7 +102,7 @@ class QuorumStore:
             disk, directory, hard_state=hard_state, snapshots=snapshots, snapshot=snapshot, scan=scan
         )
         opened.is_new = is_new
-        opened._entry_log.sync()
+        opened._entry_log.sync(scan.last_write_at)
         return opened
 
     def begin(self, ready: Ready, now_ms: TimestampMs) -> Write | None:

@@ -74,8 +74,14 @@ class EntryLog:
         except OSError as error:
             log.warning("an old part of the metadata log could not be removed: %s", error)
 
-    def sync(self) -> None:
-        """After a start: what was read may only be in the page cache, and from now on others act on it."""
+    def sync(self, last_write_at: int) -> None:
+        """After a start: what was read may only be in the page cache, and from now on others act on it.
+
+        The sync of the last write may have failed: the kernel takes for written what it never wrote, so
+        its bytes are written once more. All before it was synced before it began.
+        """
+        if last_write_at < self._size:
+            self._active.write_again(last_write_at, self._size - last_write_at)
         self._active.sync()
         self._disk.sync_dir(self._directory)
 

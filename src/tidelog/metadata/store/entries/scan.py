@@ -36,6 +36,8 @@ class EntryScan:
         """The index that the next entry gets."""
         self.bytes = 0
         """The size of the entries on disk."""
+        self.last_write_at = 0
+        """Where the last write to the last file begins: all before it was synced before."""
         self.truncated: str | None = None
         """What was truncated at the end, for the broker's log."""
         self._path = self._path_of(self.bases[0] if self.bases else self.end)
@@ -59,7 +61,7 @@ class EntryScan:
                 "Restore the missing or damaged files of this directory from a backup. " + _AS_A_FOLLOWER,
             )
         for base, limit in needed:
-            self._path, self._position = self._path_of(base), 0
+            self._path, self._position, self.last_write_at = self._path_of(base), 0, 0
             self._read_file(base, limit)
         if self.end <= self._since:
             raise self.stops_short(self._since)
@@ -97,13 +99,16 @@ class EntryScan:
         if found.header.base_offset != self.end:
             raise self._damage(f"index {found.header.base_offset} where {self.end} is expected")
         try:
-            entry = decode_entry(file.read_at(found.position, found.header.size)).entry
+            stored = decode_entry(file.read_at(found.position, found.header.size))
+            entry = stored.entry
             if self.end > self._since:
                 check_content(entry)
         except NewerFormatError as error:
             raise NewerFormatError(f"{self._path} at {self._position}: {error}") from error
         except StorageError as error:
             raise self._damage(str(error)) from error
+        if stored.synced_below == self.end:
+            self.last_write_at = found.position
         if self.end > self._since:
             if entry.term < self._term:
                 raise self._damage(f"term {entry.term} after term {self._term}")
