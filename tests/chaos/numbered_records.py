@@ -53,10 +53,13 @@ class Writer(threading.Thread):
                 pass
             self._producer.poll(0 if self.sent % 20 else 0.002)
 
-    def finish(self) -> None:
-        """Stop writing, and wait until every record has its verdict."""
+    def stop(self) -> None:
         self._stop_asked.set()
         self.join(PATIENCE_S)
+
+    def finish(self) -> None:
+        """Stop writing, and wait until every record has its verdict."""
+        self.stop()
         assert self._producer.flush(PATIENCE_S) == 0, "records without a verdict"
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
@@ -74,8 +77,10 @@ def writing(writer: Writer) -> Iterator[Writer]:
     writer.start()
     try:
         yield writer
-    finally:
-        writer.finish()
+    except BaseException:
+        writer.stop()  # the test has failed: verdicts that may never come would only hide why
+        raise
+    writer.finish()
 
 
 def create(address: str, topic: str, **settings: str) -> None:
