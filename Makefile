@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs native zipapp image-test manifests kube-tools kube-test clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs native native-fuzz zipapp image-test manifests kube-tools kube-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -68,6 +68,9 @@ docs: $(DEV) ## Regenerate the reference pages, and tables that are computed, fr
 
 native: $(DEV) ## Compile the path of plain produce requests, with the system's C compiler; brokers then use it
 	@$(BIN)/python -m tools.native
+
+native-fuzz: $(DEV) ## The same under the compiler's sanitizers, beside the Python of it, with damaged frames; SECONDS=60
+	@$(BIN)/python -m tests.property.native_fuzz --seconds $(or $(SECONDS),60)
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp

@@ -4,6 +4,7 @@ After each step the answers, the bytes of the logs and every slot of the partiti
 """
 
 import os
+import random
 import tempfile
 from array import array
 from collections import deque
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.rigs.log import NOW_MS
+from tests.rigs.mutated_frames import mutated_batch, mutated_frame, with_length
 from tests.rigs.native import compiled_produce
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
@@ -34,7 +36,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.wire.apis import ApiKey
-from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT
+from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT, MAX_TIMESTAMP_AT
 from tidelog.wire.frame import write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.wire.record import Record, write_batch
@@ -69,7 +71,7 @@ class Side:
             count_error=None,
             written_by_brokers=frozenset(),
         )
-        self._produce = produce
+        self.services, self._produce = services, produce
         shortcut = ProduceShortcut(services, None if produce is None else self._counted)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: shortcut}))
         self.dispatcher.is_open = True
@@ -87,7 +89,10 @@ class Side:
         return done
 
     def send(self, frame: bytes) -> object:
-        reply: Any = self.dispatcher.dispatch(memoryview(bytearray(frame)), self.client)
+        return self.dispatch(memoryview(bytearray(frame)))
+
+    def dispatch(self, frame: memoryview) -> object:
+        reply: Any = self.dispatcher.dispatch(frame, self.client)
         if reply is None:
             return None
         if hasattr(reply, "parts"):
@@ -466,6 +471,99 @@ def test_segments_roll_at_the_same_places(config: LogConfig, step_ms: int) -> No
                 side.now_ms += step_ms
         assert differences(sides) == {}
         assert sides[1].compiled > 40
+
+
+def test_times_may_lie_apart_by_more_than_a_number_holds() -> None:
+    """A client chooses them: `max_timestamp - first_timestamp` once wrapped around in C."""
+    with two_sides(LogConfig(), Durability.OS) as sides:
+        for side in sides:
+            side.send(frame(batch(timestamp=NOW_MS + 9), 1, 6))
+        records = bytearray(batch())
+        records[MAX_TIMESTAMP_AT : MAX_TIMESTAMP_AT + 8] = (NOW_MS - 2**63 + 1).to_bytes(
+            8, "big", signed=True
+        )
+        records[CRC_AT:ATTRIBUTES_AT] = crc32c(records[ATTRIBUTES_AT:]).to_bytes(4, "big")
+        answers = [side.send(frame(bytes(records), 1, 7)) for side in sides]
+        assert answers[0] == answers[1]
+        assert sides[1].compiled == 1
+        assert differences(sides) == {}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mutated_frame_has_the_same_end(seed: int) -> None:
+    run(send_mutated(random.Random(seed), 150))
+
+
+async def send_mutated(rng: random.Random, count: int) -> int:
+    """Returns how many requests compiled code served. `native_fuzz` does it for longer, with sanitizers."""
+    config = LogConfig(timestamp_after_max_ms=rng.choice([3_600_000, 2**63 - 1]), index_interval_bytes=600)
+    durability = rng.choice([Durability.OS, Durability.FSYNC])
+    with two_sides(config, durability) as sides:
+        for acks in (1, -1):
+            for side in sides:
+                side.send(frame(batch(timestamp=NOW_MS + 9), acks, 0))
+        other = frame(batch(), 1, 0)
+        for number in range(count):
+            numbered = {
+                "producer_id": PRODUCER,
+                "producer_epoch": 0,
+                "base_sequence": rng.randrange(SEQUENCES),
+            }
+            whole = batch(rng.choice([0, 100, 3_000]), rng.choice([1, 7]), **(numbered if number % 2 else {}))
+            if rng.random() < 0.5:
+                whole = mutated_batch(rng, whole, NOW_MS)
+            given = frame(whole, rng.choice([1, -1]), number)
+            if rng.random() < 0.1:
+                given = with_length(rng, given, len(whole))
+            if rng.random() < 0.3:
+                given = mutated_frame(rng, given, other)
+            outcomes = [outcome_of(side, given, rng.randrange(8)) for side in sides]
+            assert outcomes[0] == outcomes[1], given.hex()
+            other = given or other
+        assert differences(sides) == {}
+        return sides[1].compiled
+
+
+def outcome_of(side: Side, given: bytes, offset: int) -> object:
+    """At any place in memory."""
+    buffer = bytearray(offset) + given
+    before, view = side.compiled, memoryview(buffer)[offset:]
+    try:
+        return side.dispatch(view)
+    except Exception as error:
+        return type(error), str(error)
+    finally:
+        view.release()
+        if side.compiled > before:
+            buffer.append(0)  # nothing holds on to a request that was served
+
+
+def test_a_frame_that_cannot_be_written_to_has_the_same_end() -> None:
+    with two_sides(LogConfig(), Durability.OS) as sides:
+        outcomes = []
+        for side in sides:
+            side.send(frame(batch(), 1, 6))
+            with pytest.raises(TypeError) as raised:
+                side.dispatch(memoryview(frame(batch(), 1, 7)))
+            outcomes.append(str(raised.value))
+        assert outcomes[0] == outcomes[1]
+        assert differences(sides) == {}
+
+
+def test_an_interrupt_is_not_swallowed() -> None:
+    """After any other exception Python looks at the same once more."""
+    interrupts: list[type[BaseException]] = [KeyboardInterrupt]
+
+    def find(*_: object) -> Partition:
+        if interrupts:
+            raise interrupts.pop()
+        return side.partition
+
+    with two_sides(LogConfig(), Durability.OS) as (_, side):
+        side.send(frame(batch(), 1, 6))
+        side.services.partitions.find = find
+        with pytest.raises(KeyboardInterrupt):
+            side.send(frame(batch(), 1, 7))
 
 
 def test_the_fast_path_is_the_compiled_one() -> None:

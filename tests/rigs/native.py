@@ -11,7 +11,7 @@ import pytest
 from tidelog.broker.native.plain_produce import MODULE, Produce, bound, source_hash
 from tidelog.broker.requests.produce_shortcut import Front
 from tidelog.broker.requests.reply import Reply
-from tools.native import build, why_not
+from tools.native import STRICT, build, why_not
 
 CACHE = Path(__file__).parents[2] / ".cache" / "native"
 
@@ -27,7 +27,7 @@ def compiled_module() -> ModuleType:
         pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
     directory = CACHE / f"{source_hash()}-{os.getpid()}"
     directory.mkdir(parents=True, exist_ok=True)
-    made = build(directory)
+    made = build(directory, flags=STRICT)
     spec = importlib.util.spec_from_file_location(MODULE, made)
     assert spec is not None
     assert spec.loader is not None

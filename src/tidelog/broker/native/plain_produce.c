@@ -118,7 +118,25 @@ static int append_number(PyObject *array, int64_t number) {
     return done == NULL ? -1 : 0;
 }
 
-static int is_empty(PyObject *value) { return value != NULL && PyObject_Size(value) == 0; }
+/* Sets `*odd` where the object has no size. Python is not asked again once something was odd. */
+static int64_t size_of(PyObject *value, int *odd) {
+    Py_ssize_t size = value == NULL || *odd ? -1 : PyObject_Size(value);
+    if (size < 0) *odd = 1;
+    return size;
+}
+
+static int is_empty(PyObject *value) {
+    int odd = 0;
+    int64_t size = size_of(value, &odd);
+    if (odd) PyErr_Clear();
+    return size == 0;
+}
+
+/* Whether a - b > most. A client chooses timestamps, so the difference may need more than 64 bits. */
+static int is_more(int64_t a, int64_t b, int64_t most) {
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? a > b : difference > most;
+}
 
 /* Record batches, as wire/batch.py describes them. */
 
@@ -137,12 +155,16 @@ enum { HEADER_FIELD_COUNT = sizeof HEADER_FIELDS / sizeof *HEADER_FIELDS, CRC_FI
 enum { FRONT, PARTITION, LOG, CONFIG, MARK, WATCHERS, TRAFFIC, SYNC, WRITER, STATE, PRODUCERS, ACTIVE, INDEXES, HEADER,
        HELD };
 
+/* Of frames and answers. */
+enum { PRODUCE = 0, CORRELATION_ID_AT = 4, FRONT_AT = 8, TAIL_BYTES = 3, SHIFT_MAX = 28, OFFSETS_BYTES = 24 };
+
 typedef struct {
     PyObject *held[HELD];
     unsigned char *records;
     int64_t size, count, max_timestamp, producer_id; /* of the batch */
     int64_t base, end, log_start, leader_epoch, now_ms; /* `end`: the offset after the batch */
     int64_t position; /* in the active segment */
+    int64_t offsets_at; /* in the answer */
     int fd;
 } Request;
 
@@ -240,9 +262,9 @@ static int admits(Request *request) {
     int64_t before_max = NUMBER(config, LogConfig, timestamp_before_max_ms);
     int64_t after_max = NUMBER(config, LogConfig, timestamp_after_max_ms);
     if (odd || request->size > bytes_max) return 0;
-    __int128 oldest = (__int128)request->now_ms - before_max, newest = (__int128)request->now_ms + after_max;
-    return oldest <= base_timestamp && base_timestamp <= newest && oldest <= request->max_timestamp &&
-           request->max_timestamp <= newest;
+    int64_t now_ms = request->now_ms, max_timestamp = request->max_timestamp;
+    return !is_more(now_ms, base_timestamp, before_max) && !is_more(base_timestamp, now_ms, after_max) &&
+           !is_more(now_ms, max_timestamp, before_max) && !is_more(max_timestamp, now_ms, after_max);
 }
 
 static int crc_is_right(Request *request, PyObject *frame, Py_ssize_t start, Py_ssize_t stop) {
@@ -272,11 +294,11 @@ static int fits(Request *request) {
     if (odd || request->position == 0 || request->end - 1 - base > INT32_MAX ||
         request->position + request->size > limits[0])
         return 0;
-    if ((first >= 0 ? request->max_timestamp - first : request->now_ms - created_ms) > limits[1]) return 0;
-    PyObject *relatives = SLOT(offsets, OffsetIndex, relatives), *timestamps = SLOT(times, TimeIndex, timestamps);
-    if (relatives == NULL || timestamps == NULL || PyObject_Size(relatives) + 1 > limits[2] ||
-        PyObject_Size(timestamps) + 1 > limits[3])
-        return 0;
+    int64_t newest = first >= 0 ? request->max_timestamp : request->now_ms;
+    if (is_more(newest, first >= 0 ? first : created_ms, limits[1])) return 0;
+    int64_t entries = size_of(SLOT(offsets, OffsetIndex, relatives), &odd);
+    int64_t time_entries = size_of(SLOT(times, TimeIndex, timestamps), &odd);
+    if (odd || entries + 1 > limits[2] || time_entries + 1 > limits[3]) return 0;
     PyObject *known = SLOT(epochs, LeaderEpochs, _epochs);
     if (known == NULL || !PyList_Check(known) || PyList_GET_SIZE(known) == 0) return 0;
     int64_t latest = number_of(PyList_GET_ITEM(known, PyList_GET_SIZE(known) - 1), &odd);
@@ -287,11 +309,11 @@ static int fits(Request *request) {
 static int can_note(Request *request) {
     int odd = 0;
     PyObject *active = OF(ACTIVE), *file = SLOT(active, ActiveSegment, _file);
-    PyObject *offsets = SLOT(active, ActiveSegment, _recent_offsets);
-    if (!IS_A(file, PosixFile) || offsets == NULL || SLOT(active, ActiveSegment, _recent_positions) == NULL) return 0;
+    if (!IS_A(file, PosixFile) || SLOT(active, ActiveSegment, _recent_positions) == NULL) return 0;
+    int64_t known = size_of(SLOT(active, ActiveSegment, _recent_offsets), &odd);
     int64_t next = NUMBER(active, ActiveSegment, _recent_next);
     request->fd = (int)NUMBER(file, PosixFile, _fd);
-    return !odd && next == request->base && PyObject_Size(offsets) < recent_max && request->fd >= 0;
+    return !odd && next == request->base && known < recent_max && request->fd >= 0;
 }
 
 /* The batch of an idempotent producer is the next in its sequence, which Producers.check decides. */
@@ -368,8 +390,10 @@ static int note_in_log(Request *request) {
         set_number(&SLOT(active, ActiveSegment, size), request->position + request->size) < 0)
         return -1;
     if (OF(HEADER) != NULL) {
-        PyObject *base = SLOT(log, PartitionLog, end);
-        PyObject *ended = PyObject_CallMethodObjArgs(OF(PRODUCERS), name_note, OF(HEADER), base, NULL);
+        PyObject *base = PyLong_FromLongLong(request->base);
+        PyObject *ended =
+            base == NULL ? NULL : PyObject_CallMethodObjArgs(OF(PRODUCERS), name_note, OF(HEADER), base, NULL);
+        Py_XDECREF(base);
         Py_XDECREF(ended);
         if (ended == NULL) return -1;
     }
@@ -408,39 +432,46 @@ static int note_in_partition(Request *request) {
 
 /* A copy of the front's answer with its numbers in it. */
 static PyObject *filled(Request *request, int64_t correlation_id) {
-    int odd = 0;
     PyObject *model = SLOT(OF(FRONT), Front, answer);
-    int64_t at = NUMBER(OF(FRONT), Front, offsets_at);
-    PyObject *parts = odd ? NULL : PyList_New(1);
-    PyObject *answer = PyByteArray_FromStringAndSize(PyBytes_AsString(model), PyBytes_Size(model));
+    PyObject *parts = PyList_New(1);
+    PyObject *answer = PyByteArray_FromStringAndSize(PyBytes_AS_STRING(model), PyBytes_GET_SIZE(model));
     if (parts == NULL || answer == NULL) {
         Py_XDECREF(parts);
         Py_XDECREF(answer);
         return NULL;
     }
-    unsigned char *bytes = (unsigned char *)PyByteArray_AS_STRING(answer);
-    write_big(bytes + 4, correlation_id, 4);
-    write_big(bytes + at, request->base, 8);
-    write_big(bytes + at + 8, -1, 8); /* records keep the time of their creation */
-    write_big(bytes + at + 16, request->log_start, 8);
+    unsigned char *bytes = (unsigned char *)PyByteArray_AS_STRING(answer), *offsets = bytes + request->offsets_at;
+    write_big(bytes + CORRELATION_ID_AT, correlation_id, 4);
+    write_big(offsets, request->base, 8);
+    write_big(offsets + 8, -1, 8); /* records keep the time of their creation */
+    write_big(offsets + 16, request->log_start, 8);
     PyList_SET_ITEM(parts, 0, answer);
     PyObject *reply = PyObject_CallOneArg(reply_class, parts);
     Py_DECREF(parts);
     return reply;
 }
 
+/* There is room in the answer for what is written into it. */
+static int can_answer(Request *request) {
+    int odd = 0;
+    PyObject *model = SLOT(OF(FRONT), Front, answer);
+    int64_t at = request->offsets_at = NUMBER(OF(FRONT), Front, offsets_at);
+    return !odd && model != NULL && PyBytes_CheckExact(model) && at >= CORRELATION_ID_AT + 4 &&
+           at <= PyBytes_GET_SIZE(model) - OFFSETS_BYTES;
+}
+
 /* A request is like the one before: its front is known, and nothing but records and empty tags is behind it. */
 static int recognised(Request *request, PyObject *fronts, Py_buffer *frame, Py_ssize_t front_end, Py_ssize_t *start) {
-    enum { PRODUCE = 0, FRONT_AT = 8, TAIL_BYTES = 3, SHIFT_MAX = 28 };
     int odd = 0;
     unsigned char *bytes = frame->buf;
     Py_ssize_t size = frame->len, at = front_end;
-    if (front_end < FRONT_AT || size < front_end + FRONT_AT || read_big(bytes, 2) != PRODUCE) return 0;
+    if (front_end < FRONT_AT || front_end > size - FRONT_AT || read_big(bytes, 2) != PRODUCE) return 0;
     PyObject *key = PyBytes_FromStringAndSize((char *)bytes + FRONT_AT, front_end - FRONT_AT);
     PyObject *front = key == NULL ? NULL : PyDict_GetItemWithError(fronts, key);
     hold(request, FRONT, front);
     Py_XDECREF(key);
-    if (!IS_A(front, Front) || read_big(bytes + 2, 2) != NUMBER(front, Front, version) || odd) return 0;
+    if (!IS_A(front, Front) || read_big(bytes + 2, 2) != NUMBER(front, Front, version) || odd || !can_answer(request))
+        return 0;
     uint64_t length = 0; /* of the records, plus one */
     for (int shift = 0; shift <= SHIFT_MAX && at < size; shift += 7) {
         length |= (uint64_t)(bytes[at] & 0x7f) << shift;
@@ -479,14 +510,19 @@ static PyObject *produce(PyObject *Py_UNUSED(module), PyObject *const *arguments
     Request request = {0};
     Py_buffer bytes;
     Py_ssize_t front_end = PyLong_AsSsize_t(arguments[2]), start = 0;
-    if (front_end < 0 || PyObject_GetBuffer(frame, &bytes, PyBUF_WRITABLE) < 0) return NULL;
+    if (front_end == -1 && PyErr_Occurred()) return NULL;
+    if (PyObject_GetBuffer(frame, &bytes, PyBUF_WRITABLE) < 0) {
+        PyErr_Clear();
+        Py_RETURN_NONE;
+    }
     if (recognised(&request, arguments[1], &bytes, front_end, &start) &&
         is_plain(&request, services, frame, start, start + (Py_ssize_t)request.size) && writes(&request)) {
-        result = produced(&request, read_big((unsigned char *)bytes.buf + 4, 4));
-    } else {
+        result = produced(&request, read_big((unsigned char *)bytes.buf + CORRELATION_ID_AT, 4));
+        if (result == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a slot of the log holds no number");
+    } else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear(); /* Python meets the same, and says what it means */
         result = Py_NewRef(Py_None);
-    }
+    } /* but not a KeyboardInterrupt */
     PyBuffer_Release(&bytes);
     for (int i = 0; i < HELD; i++) Py_XDECREF(request.held[i]);
     return result;
@@ -498,13 +534,14 @@ static int find_class(PyObject *classes, const char *name, PyTypeObject **class)
         PyErr_Format(PyExc_TypeError, "the class %s is missing", name);
         return -1;
     }
-    *class = (PyTypeObject *)Py_NewRef(found);
+    Py_XSETREF(*class, (PyTypeObject *)Py_NewRef(found));
     return 0;
 }
 
 static int find_place(PyTypeObject *class, const char *slot, Py_ssize_t *place) {
     PyObject *found = PyObject_GetAttrString((PyObject *)class, slot);
-    int is_slot = found != NULL && Py_TYPE(found) == &PyMemberDescr_Type;
+    int is_slot = found != NULL && Py_TYPE(found) == &PyMemberDescr_Type &&
+                  ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX;
     if (is_slot) *place = ((PyMemberDescrObject *)found)->d_member->offset;
     else PyErr_Format(PyExc_TypeError, "%s has no slot %s", class->tp_name, slot);
     Py_XDECREF(found);
@@ -542,6 +579,11 @@ static struct PyModuleDef MODULE = {
 };
 
 PyMODINIT_FUNC PyInit__plain_produce(void) {
+    static const char built_for[] = Py_STRINGIFY(PY_MAJOR_VERSION) "." Py_STRINGIFY(PY_MINOR_VERSION) ".";
+    if (strncmp(Py_GetVersion(), built_for, sizeof built_for - 1) != 0) {
+        PyErr_Format(PyExc_ImportError, "it was compiled for Python %sx", built_for);
+        return NULL;
+    }
 #define INTERN(name) if ((name_##name = PyUnicode_InternFromString(#name)) == NULL) return NULL;
     NAMES(INTERN)
     PyObject *module = PyModule_Create(&MODULE);

@@ -63,14 +63,15 @@ def compiled_produce(choice: str, front: type, reply: type) -> Produce | None:
         return None
     try:
         produce = bound(import_module(MODULE), front, reply)
-    except (ImportError, TypeError) as error:
+    except (ImportError, TypeError, OSError) as error:
+        why = made_for_others() if isinstance(error, ModuleNotFoundError) else str(error)
         if choice == ON:
             raise TidelogError(
-                f"the compiled produce path cannot be used: {error}. Build it with TIDELOG_NATIVE=1 pip "
-                "install, which needs a C compiler, or set produce.compiled=auto"
+                f"the compiled produce path cannot be used: {why or 'it was not built'}. Build it with "
+                "TIDELOG_NATIVE=1 pip install, which needs a C compiler, or set produce.compiled=auto"
             ) from error
-        if not isinstance(error, ModuleNotFoundError):
-            log.warning("the compiled produce path is not used: %s; build it anew", error)
+        if why is not None:
+            log.warning("the compiled produce path is not used: %s; build it anew", why)
         return None
     log.debug("plain produce requests are served by compiled code")
     return produce
@@ -78,12 +79,18 @@ def compiled_produce(choice: str, front: type, reply: type) -> Produce | None:
 
 def bound(module: ModuleType, front: type, reply: type) -> Produce:
     """Raises ImportError for another version of the source, TypeError where a class has other slots."""
-    if source_hash() != module.SOURCE:
+    if source_hash() != getattr(module, "SOURCE", None):
         raise ImportError("it was made of another version of its source")
     classes = {one.__name__: one for one in (front, *CLASSES)}
     module.bind(classes, reply, BatchHeader, crc32c, FSYNC, RECENT_MAX)
     produce: Produce = module.produce
     return produce
+
+
+def made_for_others() -> str | None:
+    """Names the modules that this Python does not look at."""
+    names = sorted(path.name for path in SOURCE.parent.glob(f"{MODULE.rpartition('.')[2]}.*.so"))
+    return f"{', '.join(names)} was made for another Python than this one" if names else None
 
 
 def source_hash() -> str:

@@ -1,13 +1,17 @@
 """Where the compiled produce path is found, and where it is not used."""
 
 import logging
+import shutil
 import sys
+import sysconfig
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tidelog.base.errors import TidelogError
+from tidelog.broker.native import plain_produce
 from tidelog.broker.native.plain_produce import CLASSES, MODULE, SOURCE, compiled_produce, source_hash
 from tidelog.broker.requests.produce_shortcut import Front
 from tidelog.broker.requests.reply import Reply
@@ -25,6 +29,14 @@ def find(monkeypatch: pytest.MonkeyPatch, module: ModuleType | None, choice: str
     return compiled_produce(choice, Front, Reply)
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory for the source, without a module that was built for real."""
+    monkeypatch.setattr(plain_produce, "SOURCE", Path(shutil.copy(SOURCE, tmp_path)))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_a_broker_without_it_uses_python(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     assert find(monkeypatch, None) is None
     assert not caplog.records
@@ -54,6 +66,43 @@ def test_one_that_misses_a_slot_is_not_used(monkeypatch: pytest.MonkeyPatch, cap
     with caplog.at_level(logging.WARNING):
         assert find(monkeypatch, extension(source_hash(), refuse)) is None
     assert "PartitionLog has no slot end" in caplog.text
+
+
+def test_one_for_another_python_is_named(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, caplog: Any
+) -> None:
+    (elsewhere / "_plain_produce.cpython-27-x86_64-linux-gnu.so").touch()
+    with caplog.at_level(logging.WARNING):
+        assert find(monkeypatch, None) is None
+    assert "cpython-27-x86_64-linux-gnu.so was made for another Python" in caplog.text
+    with pytest.raises(TidelogError, match="so was made for another Python"):
+        find(monkeypatch, None, "on")
+
+
+def test_a_broken_file_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: Any) -> None:
+    (tmp_path / f"_broken_produce{sysconfig.get_config_var('EXT_SUFFIX')}").write_bytes(b"\x7fELF")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(plain_produce, "MODULE", "_broken_produce")
+    with caplog.at_level(logging.WARNING):
+        assert compiled_produce("auto", Front, Reply) is None
+    assert "_broken_produce" in caplog.text
+    with pytest.raises(TidelogError, match="_broken_produce"):
+        compiled_produce("on", Front, Reply)
+
+
+def test_one_without_its_source_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, caplog: Any
+) -> None:
+    (elsewhere / SOURCE.name).unlink()
+    with caplog.at_level(logging.WARNING):
+        assert find(monkeypatch, extension("0123456789abcdef")) is None
+    assert "plain_produce.c" in caplog.text
+
+
+def test_one_that_names_no_source_is_not_used(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert find(monkeypatch, ModuleType(MODULE)) is None
+    assert "made of another version of its source" in caplog.text
 
 
 @pytest.mark.parametrize("module", [None, SimpleNamespace(SOURCE="0123456789abcdef")])
