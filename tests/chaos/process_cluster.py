@@ -227,6 +227,15 @@ class ProcessCluster:
         wait_until(is_led, f"{topic}-{index} has a leader", PATIENCE_S, pause_s=0.05)
         return found[0]
 
+    def leaders_told_by(self, member: Member, topic: str) -> dict[int, int]:
+        """The leader of each partition, as this one broker tells it; nothing where it does not answer."""
+        [port] = member.client_ports.values()
+        with contextlib.suppress(OSError, Closed), RawClient(port) as client:
+            told = client.ask(ApiKey.METADATA, MetadataRequest(topics=None))
+            [found] = [one for one in told.topics if one.name == topic]
+            return {one.partition_index: one.leader_id for one in found.partitions}
+        return {}
+
     def holder(self, broker: int) -> Member:
         return next(member for member in self.members.values() if broker in member.client_ports)
 

@@ -81,7 +81,7 @@ def test_killed_while_partitions_share_syncs(
                 lambda goal=goal: sum(len(writer.acknowledged) for writer in writers) >= goal,
                 "records are acknowledged",
             )
-            # Each start makes the journal anew, and a few full batches may be all the records there were so far.
+            # Each start makes the journal anew, and so many records may have come in a few full batches.
             wait_until((broker.data / "tidelog-journal.1").exists, "the journal has a second file")
             broker.kill()
             broker.start()
