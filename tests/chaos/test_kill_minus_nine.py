@@ -25,6 +25,8 @@ from tests.chaos.numbered_records import (
 from tests.chaos.victim import Victim, wait_until
 from tidelog.server.encryption.key_file import add_key
 
+pytestmark = pytest.mark.timeout(300)
+
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "3"))
 
 

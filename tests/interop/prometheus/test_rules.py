@@ -12,7 +12,7 @@ import yaml
 from tests.interop.prometheus.alert_cases import CASES, Case, Series
 from tidelog.monitoring.alerts.alert import Alert
 from tidelog.monitoring.alerts.catalogue import ALERTS
-from tidelog.monitoring.rules import rules_text
+from tidelog.monitoring.rules import rules, rules_text
 
 ALERT = {alert.name: alert for alerts in ALERTS.values() for alert in alerts}
 _MINUTES = {"m": 1, "h": 60}
@@ -76,13 +76,20 @@ def test_prometheus_accepts_the_rules(promtool: str, tmp_path: Path) -> None:
 
 
 def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
-    (tmp_path / "rules.yml").write_text(rules_text())
-    tests = [test for case in CASES for test in unit_tests(case)]
-    file = tmp_path / "tests.yml"
-    file.write_text(
-        yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests})
-    )
-    run([promtool, "test", "rules", str(file)])
+    """Each case against its own rule: promtool would evaluate all of them in each minute of each case."""
+    rule = {one["alert"]: one for group in rules()["groups"] for one in group["rules"]}
+    files = []
+    for number, case in enumerate(CASES):
+        its_rules, file = tmp_path / f"{number}-rules.yml", tmp_path / f"{number}-tests.yml"
+        its_rules.write_text(yaml.safe_dump({"groups": [{"name": "alone", "rules": [rule[case.alert]]}]}))
+        tests = {
+            "rule_files": [its_rules.name],
+            "evaluation_interval": "1m",
+            "tests": unit_tests(case),
+        }
+        file.write_text(yaml.safe_dump(tests))
+        files.append(str(file))
+    run([promtool, "test", "rules", *files])
 
 
 def test_every_alert_has_a_case() -> None:
