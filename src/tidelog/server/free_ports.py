@@ -7,6 +7,7 @@ gives away by itself. A choice at random keeps two clusters that start at the sa
 
 import random
 import socket
+from collections.abc import Container
 from pathlib import Path
 
 LOWEST = 10_000
@@ -30,49 +31,55 @@ def bound(host: str, port: int) -> socket.socket:
     return probe
 
 
-def free_ports(host: str, wanted: int, *, in_a_row: int = 1) -> list[int]:
-    """Each is the first of so many `in_a_row`; all are held until all are found, so that they differ."""
-    rows: list[list[socket.socket]] = []
+def free_ports(host: str, wanted: int, *, in_a_row: int = 1, step: int = 1) -> list[int]:
+    """Each is the first of so many `in_a_row`, `step` apart.
+
+    All are held until all are found, so that the kernel gives none of them away. It would let them be bound
+    twice, since nothing listens there yet: that they differ is seen to here.
+    """
+    held: dict[int, socket.socket] = {}
     try:
-        for _ in range(wanted):
-            rows.append(_any_bound(host, in_a_row))
-        return [int(row[0].getsockname()[1]) for row in rows]
+        return [_hold_row(host, held, in_a_row, step) for _ in range(wanted)]
     finally:
-        for row in rows:
-            _close(row)
+        for probe in held.values():
+            probe.close()
 
 
-def _any_bound(host: str, in_a_row: int) -> list[socket.socket]:
-    end = _first_given() - in_a_row + 1
+def _hold_row(host: str, held: dict[int, socket.socket], in_a_row: int, step: int) -> int:
+    end = _first_given() - (in_a_row - 1) * step
     chance = random.SystemRandom()
     for _ in range(TRIES_PER_PORT if end > LOWEST else 0):
-        try:
-            return _bound_row(host, chance.randrange(LOWEST, end), in_a_row)
-        except OSError:
-            continue
+        first = chance.randrange(LOWEST, end)
+        row = _bound_row(host, range(first, first + in_a_row * step, step), held)
+        if row is not None:
+            held.update(row)
+            return first
     # Hardly any port is free there, or the kernel gives all of them away.
     while True:
-        first = bound(host, 0)
-        try:
-            return [first, *_bound_row(host, int(first.getsockname()[1]) + 1, in_a_row - 1)]
-        except OSError:
-            first.close()
+        probe = bound(host, 0)
+        first = int(probe.getsockname()[1])
+        row = _bound_row(host, range(first + step, first + in_a_row * step, step), held)
+        if row is not None and first not in held:
+            held.update({first: probe, **row})
+            return first
+        probe.close()
+        for other in (row or {}).values():
+            other.close()
 
 
-def _bound_row(host: str, first: int, count: int) -> list[socket.socket]:
-    row: list[socket.socket] = []
+def _bound_row(host: str, ports: range, held: Container[int]) -> dict[int, socket.socket] | None:
+    """Returns None where one of them is taken."""
+    row: dict[int, socket.socket] = {}
     try:
-        for port in range(first, first + count):
-            row.append(bound(host, port))
-    except (OSError, OverflowError) as error:
-        _close(row)
-        raise OSError(f"port {first + len(row)} is taken") from error
+        for port in ports:
+            if port in held:
+                raise OSError(f"port {port} is taken")
+            row[port] = bound(host, port)
+    except (OSError, OverflowError):
+        for probe in row.values():
+            probe.close()
+        return None
     return row
-
-
-def _close(sockets: list[socket.socket]) -> None:
-    for held in sockets:
-        held.close()
 
 
 def _first_given() -> int:

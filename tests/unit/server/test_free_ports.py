@@ -20,20 +20,22 @@ class Probe:
 
 
 class Machine:
-    """Binds the ports that are free; port 0 is one of the kernel's choice."""
+    """Binds the ports that are free, also twice, as Linux does where nothing listens yet.
+
+    Port 0 is one of the kernel's choice.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path, given: str, free: range) -> None:
         (path / "range").write_text(given)
         monkeypatch.setattr(module, "PORT_RANGE", path / "range")
         monkeypatch.setattr(module, "bound", self.bound)
-        self.free, self.taken = free, set[int]()
+        self.free, self.taken = free, set[int]()  # taken by others
         self.given = [40_000, 40_001]
 
     def bound(self, host: str, port: int) -> Probe:
         port = port or self.given.pop(0)
         if port in self.taken or (port < 40_000 and port not in self.free):
             raise OSError(f"{port} is taken")
-        self.taken.add(port)
         return Probe(port)
 
 
@@ -70,6 +72,16 @@ def test_rows_of_ports_do_not_overlap(monkeypatch: pytest.MonkeyPatch, tmp_path:
     firsts = sorted(module.free_ports("localhost", 20, in_a_row=3))
     assert all(second - first >= 3 for first, second in pairwise(firsts))
     assert firsts[-1] + 2 < 10_300
+
+
+def test_ports_of_a_row_may_lie_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    machine = Machine(monkeypatch, tmp_path, "10300 60999", range(10_000, 11_000))
+    machine.taken = set(range(10_100, 10_130))
+    firsts = module.free_ports("localhost", 20, in_a_row=3, step=100)
+    rows = {port for first in firsts for port in (first, first + 100, first + 200)}
+    assert len(rows) == 60
+    assert rows.isdisjoint(machine.taken)
+    assert max(rows) < 10_300
 
 
 def test_a_row_of_the_kernels_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
