@@ -10,8 +10,8 @@ from tests.chaos.nemesis import Fault, Nemesis
 from tests.chaos.peer_links import free_ports
 from tests.chaos.process_cluster import Member, ProcessCluster
 from tests.chaos.victim import wait_until
-from tidelog.cli.cores.count import core_log_dir
-from tidelog.cli.cores.plan import ID_STEP
+from tidelog.cli.fleet.core_numbers import ID_STEP
+from tidelog.cli.log.core_dirs import core_log_dir
 
 CORES = 2
 FEWER_THREADS = {"background.threads": 4}

@@ -248,6 +248,32 @@ def test_a_secured_machine_of_two_cores_and_back_to_one(tidelog: Tidelog, tmp_pa
     assert one.stop() == 0
 
 
+def test_the_machines_of_a_secured_cluster_get_cores_and_lose_them(tidelog: Tidelog, tmp_path: Path) -> None:
+    """Both machines move replicas at the same time, and each goes by its own login."""
+    one_each = FleetProcess(tmp_path, "--secure", "--brokers", "2", "--port", "0")
+    servers, as_admin = one_each.servers, ("--context", one_each.facts["context"])
+    assert tidelog(*as_admin, "topic", "create", "orders", "--partitions", "4").code == 0
+    for number in range(4):
+        assert tidelog(*as_admin, "produce", "orders", str(number), "--partition", str(number)).code == 0
+    assert one_each.stop() == 0
+
+    two_each = FleetProcess(tmp_path, "--cores", "2")
+    assert two_each.servers == servers, "clients find the cluster where it was"
+    eventually(lambda: two_each.said().count("The replicas are spread over the cores.") == 2, 60)
+    described = tidelog(*as_admin, "topic", "describe", "orders", "--json").json[0]["partitions"]
+    replicas = [partition["replicas"] for partition in described]
+    assert {broker for placed in replicas for broker in placed} == {1, 1001, 2, 1002}
+    assert all({broker % 1000 for broker in placed} == {1, 2} for placed in replicas)
+    assert tidelog("topic", "list", "-b", two_each.facts["brokers"][1]["bootstrap_servers"]).code != 0
+    assert two_each.stop() == 0
+
+    one_each = FleetProcess(tmp_path, "--cores", "1")
+    eventually(lambda: one_each.said().count("is drained and gone.") == 2, 60)
+    assert not list(tmp_path.glob("data/*/cores"))
+    assert sorted(tidelog(*as_admin, "consume", "orders").out.split()) == ["0", "1", "2", "3"]
+    assert one_each.stop() == 0
+
+
 def test_a_broker_by_init_begins_with_the_first_user(tidelog: Tidelog, tmp_path: Path) -> None:
     files = tmp_path / "security"
     assert tidelog("security", "init", "--broker", "1=localhost", "--directory", str(files)).code == 0

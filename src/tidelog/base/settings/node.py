@@ -64,9 +64,10 @@ SETTINGS = (
         Kind.STRING,
         "1",
         "The number of cores that serve: `tidelog broker` and `tidelog up` run a broker for each, in its own "
-        "process, with an id (node.id + 1000 for each further core), ports (each one higher) and log dirs "
-        "(`cores/N` below those of the first). They share a `broker.machine`. `auto` takes every core that "
-        "the process may use. A lower number moves the replicas of the other cores away first.",
+        "process, with an id (node.id + 1000 for each further core), ports (each one higher, or 100 higher "
+        "under `tidelog up --brokers`) and log dirs (`cores/N` below those of the first). They share a "
+        "`broker.machine`. `auto` takes every core that the process may use. A lower number moves the "
+        "replicas of the other cores away first.",
         special="auto: all",
         check=_check_cores,
         ours=True,

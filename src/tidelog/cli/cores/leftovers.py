@@ -5,8 +5,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tidelog.cli.cores.count import core_log_dir
-from tidelog.cli.log.core_dirs import DIRECTORY
+from tidelog.cli.log.core_dirs import DIRECTORY, core_log_dir
 
 METADATA_LOG = "__cluster_metadata-0"
 DELETED = "-delete"

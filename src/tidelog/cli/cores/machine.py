@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 
 from tidelog.base.config.config import BrokerConfig
-from tidelog.cli.cores.count import known_cores, wanted_cores
+from tidelog.cli.cores.count import wanted_cores
 from tidelog.cli.cores.plan import CoresPlan, plan_cores
+from tidelog.cli.fleet.core_numbers import PORT_STEP
+from tidelog.cli.log.core_dirs import known_cores
 from tidelog.cli.security.secured_state import is_secured
 from tidelog.cli.up.secured import secured_flags
 from tidelog.cli.up.settings import given_config
 
 
-def machine_in_cluster(config: BrokerConfig, file: str | None, flags: Mapping[str, str]) -> CoresPlan:
-    return plan_cores(config, file, flags, wanted_cores(config), known_cores(config.list("log.dirs")))
+def machine_in_cluster(
+    config: BrokerConfig, file: str | None, flags: Mapping[str, str], *, in_fleet: bool = False
+) -> CoresPlan:
+    """In a fleet the next ports are those of other machines."""
+    wanted, known = wanted_cores(config), known_cores(config.list("log.dirs"))
+    return plan_cores(config, file, flags, wanted, known, port_step=PORT_STEP if in_fleet else 1)
 
 
 def machine_alone(

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.listener import Listener
-from tidelog.cli.cores.count import core_log_dir
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.core_numbers import ID_STEP, core_id, port_row, row_text
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
+from tidelog.cli.fleet.ports import PORT_MAX
 from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.log.core_dirs import core_log_dir
 from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
 
 if TYPE_CHECKING:
     from tidelog.cli.security.local import LocalSecurity
 
-ID_STEP = 1000
-PORT_MAX = 65_535
 SHARED_OUT = {
     "background.threads": 2,
     "log.cleaner.threads": 1,
@@ -32,6 +32,8 @@ class CoresPlan(FleetPlan):
 
     count: int = 1
     """The cores that shall serve. There are more members while others, of an earlier start, are drained."""
+    port_step: int = 1
+    """From the ports of a core to those of the next."""
 
     @property
     def leaving(self) -> list[int]:
@@ -88,7 +90,9 @@ class CoresPlan(FleetPlan):
 
     def listeners_of(self, core: int, *, advertised: bool = False) -> dict[str, Listener]:
         found = self.config.advertised_listeners() if advertised else self.config.listeners()
-        return {listener.name: listener._replace(port=listener.port + core) for listener in found}
+        return {
+            listener.name: listener._replace(port=listener.port + core * self.port_step) for listener in found
+        }
 
     def _own_files(self, core: int) -> dict[str, str]:
         """Two processes that write and rename one audit file would lose lines of each other."""
@@ -113,6 +117,7 @@ def plan_cores(
     *,
     is_alone: bool = False,
     security: "LocalSecurity | None" = None,
+    port_step: int = 1,
 ) -> CoresPlan:
     """`known` cores have log dirs already: those beyond `count` run until they are drained.
 
@@ -128,19 +133,19 @@ def plan_cores(
             code=Exit.USAGE,
         )
     listeners, advertised = config.listeners(), config.advertised_listeners()
-    _refuse_overlapping(listeners, cores)
-    ports = list(range(listeners[0].port, listeners[0].port + cores))
+    _refuse_overlapping(listeners, cores, port_step)
+    ports = list(port_row(listeners[0].port, cores, port_step))
     http = [
-        http_ports(config, what, cores, any_free=False)
+        http_ports(config, what, cores, any_free=False, step=port_step)
         if is_alone or config.is_given(f"{what}.port")
         else [0] * cores
         for what in (METRICS, REGISTRY)
     ]
     members = tuple(
         MemberPlan(
-            first_id + ID_STEP * core,
+            core_id(first_id, core),
             listeners[0]._replace(port=port),
-            advertised[0]._replace(port=advertised[0].port + core),
+            advertised[0]._replace(port=advertised[0].port + core * port_step),
             core_log_dir(config.list("log.dirs")[0], core),
             metrics_port=metrics_port,
             registry_port=registry_port,
@@ -149,10 +154,12 @@ def plan_cores(
     )
     recorded = Recorded(config.optional_text("cluster.id") or "", ports, [first_id])
     data = config.list("log.dirs")[0]
-    return CoresPlan(data, recorded, False, members, config, file, dict(flags), security, count=count)
+    return CoresPlan(
+        data, recorded, False, members, config, file, dict(flags), security, count=count, port_step=port_step
+    )
 
 
-def _refuse_overlapping(listeners: Sequence[Listener], cores: int) -> None:
+def _refuse_overlapping(listeners: Sequence[Listener], cores: int, step: int) -> None:
     if any(listener.port == 0 for listener in listeners):
         raise CliError(
             "Port 0 goes with one core.",
@@ -162,10 +169,11 @@ def _refuse_overlapping(listeners: Sequence[Listener], cores: int) -> None:
         )
     taken: dict[int, str] = {}
     for listener in listeners:
-        for port in range(listener.port, listener.port + cores):
+        row = port_row(listener.port, cores, step)
+        for port in row:
             if port > PORT_MAX:
                 raise CliError(
-                    f"{cores} cores from port {listener.port} on would end at {listener.port + cores - 1}; "
+                    f"{cores} cores from port {listener.port} on would end at {row[-1]}; "
                     f"{PORT_MAX} is the last port.",
                     attempt="a lower port in listeners",
                     code=Exit.USAGE,
@@ -173,7 +181,7 @@ def _refuse_overlapping(listeners: Sequence[Listener], cores: int) -> None:
             if port in taken:
                 raise CliError(
                     f"The ports of the listeners {taken[port]} and {listener.name} overlap: each needs "
-                    f"{cores} ports in a row, one for each core.",
+                    f"{row_text(cores, step)}, one for each core.",
                     attempt=f"ports in listeners that are at least {cores} apart",
                     code=Exit.USAGE,
                 )

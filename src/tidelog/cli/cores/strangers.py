@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from tidelog.cli.cluster.view import Broker
-from tidelog.cli.cores.count import core_log_dir
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.log.core_dirs import core_log_dir
 
 
 def new_cores(ids: Sequence[int], log_dirs: Iterable[str]) -> dict[int, int]:

@@ -6,7 +6,6 @@ replicas of a partition could share it. Cores that an earlier start had, and thi
 
 import asyncio
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,9 +21,11 @@ from tidelog.cli.cores.spread_mark import SpreadMark
 from tidelog.cli.cores.stall import MISSED_MAX, WATCH_S, Stall
 from tidelog.cli.cores.strangers import new_cores, stranger
 from tidelog.cli.cores.taken_ports import refuse_taken_ports
+from tidelog.cli.cores.turns import Turns
 from tidelog.cli.cores.voice import CoresVoice, why_unchanged
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet import events
 from tidelog.cli.fleet.member import Member
 from tidelog.cli.fleet.plan import MemberPlan
 from tidelog.cli.fleet.supervisor import Fleet
@@ -51,7 +52,9 @@ class CoreFleet(Fleet):
         demo: bool = False,
         demo_pipeline: bool = False,
         until_stdin_closes: bool = False,
+        fleet: str | None = None,
     ) -> None:
+        """`fleet` is the directory of the cluster on this computer of which this is one machine."""
         super().__init__(
             plan,
             as_json=as_json,
@@ -64,6 +67,8 @@ class CoreFleet(Fleet):
         self.cores_voice = CoresVoice(plan, as_json)
         self.voice = self.cores_voice
         self._until_stdin_closes = until_stdin_closes
+        self._own_sessions = fleet is None
+        self._turns = Turns(fleet)
         self._may_follow = asyncio.Event()
         self._manager: ServiceManager | None = None
 
@@ -144,8 +149,8 @@ class CoreFleet(Fleet):
             }
             for member, stall in stalls.items():
                 if stall.look(member.beats) and not self._stop.is_set():
-                    self.cores_voice.hangs(member.id, MISSED_MAX * WATCH_S)
-                    member.signal(signal.SIGKILL)
+                    self.voice.happened(member.plan, events.hangs(member.plan, MISSED_MAX * WATCH_S))
+                    member.kill()
 
     async def _change_cores(self) -> None:
         """Until each core holds what it shall hold. While replicas cannot move, all cores go on serving."""
@@ -176,7 +181,7 @@ class CoreFleet(Fleet):
             return
         rate = self.plan.config.int("broker.cores.copy.bytes.per.second")
         mark = SpreadMark(self.plan.config.list("log.dirs"))
-        with self._session() as session:
+        with self._turns.wait(), self._session() as session:
             direct = DirectCluster(session)
             if reopen_cores(direct, cores[: self.cores.count]):
                 mark.set()
@@ -226,7 +231,7 @@ class CoreFleet(Fleet):
         first = self.plan.members[0].id
         return {first}, first
 
-    def _stop_turns(self, order: Sequence[int]) -> list[Sequence[int]]:
+    def _stop_turns(self, order: Sequence[int], _: set[int]) -> list[Sequence[int]]:
         """No partition has two replicas here, so cores need not wait for each other; all need the first."""
         first = self.plan.members[0].id
         return [[id for id in order if id != first], [id for id in order if id == first]]

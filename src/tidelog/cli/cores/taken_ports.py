@@ -5,6 +5,7 @@ import errno
 from tidelog.base.listener import Listener
 from tidelog.cli.cores.plan import CoresPlan
 from tidelog.cli.exits import CliError
+from tidelog.cli.fleet.core_numbers import port_row, row_text
 from tidelog.server.free_ports import bound
 
 
@@ -21,10 +22,10 @@ def _refusal(plan: CoresPlan, core: int, id: int, listener: Listener, error: OSE
     if error.errno != errno.EADDRINUSE:
         return CliError(f"Core {core} (broker {id}) cannot listen at {listener}: {error.strerror}.")
     count = len(plan.members)
-    last = listener.port - core + count - 1
+    row = port_row(listener.port - core * plan.port_step, count, plan.port_step)
     return CliError(
         f"Port {listener.port} of core {core} (broker {id}, listener {listener.name}) is taken.",
-        cause=f"this machine runs already, or another program listens there: each listener needs {count} "
-        f"ports in a row, here {listener.port - core} to {last}.",
+        cause=f"this machine runs already, or another program listens there: each listener needs "
+        f"{row_text(count, plan.port_step)}, here {row[0]} to {row[-1]}.",
         attempt=f"lsof -i :{listener.port} names the program; stop it, or give listeners other ports",
     )

@@ -50,17 +50,8 @@ class CoresVoice(Voice):
         if not self.json:
             click.echo("\nStopping all cores, the first one last. Press Ctrl-C again to kill them.")
 
-    def hangs(self, broker: int, seconds: float) -> None:
-        if self.json:
-            self._event({"event": "broker_hangs", "broker": broker, "seconds": seconds})
-        else:
-            self._note(broker, [f"Broker {broker} has done nothing for {seconds:.0f} s and is killed."])
-
     def moved(self, text: str) -> None:
-        if self.json:
-            self._event({"event": "moves", "message": text})
-        else:
-            self._note(self.plan.members[0].id, [text])
+        self.happened(self.plan.members[0], {"event": "moves", "message": text})
 
 
 def why_unchanged(error: BaseException, leaving: Sequence[int], wait_s: float) -> str:

@@ -1,7 +1,8 @@
 """One broker of a cluster as a process: its command, its output, its end.
 
 It runs in a session of its own, so that Ctrl-C reaches the supervisor alone, and ends by itself when the
-supervisor's end of its stdin closes.
+supervisor's end of its stdin closes. A machine of several cores is such a process, too: it supervises the
+brokers of its cores, says what happens to them, and has them in its session, so that all die as one.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
@@ -34,7 +35,7 @@ class MemberCommand(NamedTuple):
         return f"MemberCommand({self.arguments})"
 
 
-def command_of(plan: FleetPlan, member: MemberPlan) -> MemberCommand:
+def command_of(plan: FleetPlan, member: MemberPlan, *, restart: bool = True) -> MemberCommand:
     secrets: dict[str, str] = {}
     settings = []
     for name, given in plan.settings_of(member).items():
@@ -46,13 +47,22 @@ def command_of(plan: FleetPlan, member: MemberPlan) -> MemberCommand:
         settings.append(f"--set={name}={text}")
     file = [] if plan.file is None else ["--config", os.path.abspath(plan.file)]
     command = [sys.executable, "-m", "tidelog.cli.main", "broker", "--json", "--until-stdin-closes"]
-    return MemberCommand([*command, *plan.arguments, *file, *settings], secrets)
+    flags = () if restart or member.cores == 1 else ("--no-restart",)
+    return MemberCommand([*command, *plan.arguments, *flags, *file, *settings], secrets)
 
 
 class Member:
     """Started once; a broker that is started again is another one of these."""
 
-    def __init__(self, plan: MemberPlan, show: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        plan: MemberPlan,
+        show: Callable[[str], None],
+        tell: Callable[[Mapping[str, Any]], None] = lambda _: None,
+        *,
+        own_session: bool = True,
+    ) -> None:
+        """`show` takes the lines of its log, `tell` what a machine says of its cores."""
         self.plan = plan
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.refusal: dict[str, Any] | None = None
@@ -61,7 +71,10 @@ class Member:
         self.facts: dict[str, Any] = {}
         self.beats = 0
         """How often it said that its event loop turns."""
-        self._show = show
+        self.stopped_cleanly = True
+        """Unless it says otherwise: a machine ends well even if it had to kill a core."""
+        self._show, self._tell = show, tell
+        self._own_session = own_session
         self._process: asyncio.subprocess.Process | None = None
         self._ended: asyncio.Task[int] | None = None
 
@@ -72,7 +85,7 @@ class Member:
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            start_new_session=True,
+            start_new_session=self._own_session,
             env={**os.environ, **command.secrets},
         )
         self._ended = asyncio.create_task(self._until_it_ends(self._process), name=f"broker {self.plan.id}")
@@ -105,6 +118,14 @@ class Member:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)
 
+    def kill(self) -> None:
+        """With all of its cores."""
+        if not self._own_session:
+            self.signal(signal.SIGKILL)
+        elif self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     async def _until_it_ends(self, process: asyncio.subprocess.Process) -> int:
         await asyncio.gather(
             self._read(process.stdout, self._on_event), self._read(process.stderr, self._on_line)
@@ -131,6 +152,17 @@ class Member:
                 self.ready.set()
             case {"event": "beat"}:
                 self.beats += 1
+            case {"event": "stopped"}:
+                self.stopped_cleanly = event.get("clean", True)
+            case {"event": _}:
+                self._keep_pid(event)
+                self._tell(event)
+
+    def _keep_pid(self, event: Mapping[str, Any]) -> None:
+        """Of a core that its machine has started again."""
+        for core in self.facts.get("brokers", ()):
+            if event["event"] == "broker_restarted" and core["node_id"] == event["broker"]:
+                core["pid"] = event["pid"]
 
     def _on_line(self, line: str) -> None:
         if line.startswith('{"error":'):
@@ -139,12 +171,3 @@ class Member:
                 line = f"Error: {self.refusal.get('message', line)}" if self.refusal else line
         self.last_lines.append(line)
         self._show(line)
-
-
-def exit_text(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"killed by signal {-code}"

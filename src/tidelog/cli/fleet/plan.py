@@ -1,20 +1,22 @@
 """Which brokers a cluster on this machine has: ids, ports, log dirs, voters, and the settings of each."""
 
-import errno
 import os
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import uuid_from_random, uuid_text
 from tidelog.base.listener import Listener
+from tidelog.base.settings.node import AUTO_CORES
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.core_numbers import port_row
+from tidelog.cli.fleet.ports import first_ports, more_ports, refuse_ports_beyond_the_last
 from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.log.core_dirs import known_cores
 from tidelog.cli.security.secured_settings import without_own
 from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
 from tidelog.cli.up.settings import given_config
-from tidelog.server.free_ports import bound, free_ports
 
 if TYPE_CHECKING:
     from tidelog.cli.security.local import LocalSecurity
@@ -26,6 +28,8 @@ OURS = ("node.id", "log.dirs", "controller.quorum.voters", "broker.machine")
 
 @dataclass(frozen=True, slots=True)
 class MemberPlan:
+    """A process to start and to stop: a broker, or a machine, which supervises a broker for each core."""
+
     id: int
     listener: Listener
     advertised: Listener
@@ -34,6 +38,12 @@ class MemberPlan:
     """Of the listener that brokers have for themselves, in a secured cluster."""
     metrics_port: int = 0
     registry_port: int = 0
+    cores: int = 1
+    """Those that shall serve, and others of an earlier start, which are drained."""
+
+    @property
+    def name(self) -> str:
+        return f"Broker {self.id}" if self.cores == 1 else f"Machine {self.id}"
 
     @property
     def address(self) -> str:
@@ -60,6 +70,11 @@ class FleetPlan:
     security: "LocalSecurity | None" = None
 
     @property
+    def cores(self) -> int:
+        """Of each machine, those that shall serve."""
+        return self.recorded.cores
+
+    @property
     def bootstrap_servers(self) -> str:
         return ",".join(member.address for member in self.members)
 
@@ -70,20 +85,23 @@ class FleetPlan:
     @property
     def metrics_urls(self) -> list[str]:
         """Where the brokers serve their metrics, as far as it is known before they start."""
-        ports = [member.metrics_port for member in self.members]
-        return [metrics_url(self.config, port) for port in ports if port > 0]
+        ports = self._of_all_cores([member.metrics_port for member in self.members])
+        return [metrics_url(self.config, port) for port in ports]
 
     @property
     def registry_urls(self) -> list[str]:
         """Where the brokers serve the schema registry, as far as it is known before they start."""
-        ports = [member.registry_port for member in self.members]
+        ports = self._of_all_cores([member.registry_port for member in self.members])
         is_secured = self.security is not None and not self.config.is_given(f"{REGISTRY}.security.protocol")
-        return [registry_url(self.config, port, has_tls=is_secured) for port in ports if port > 0]
+        return [registry_url(self.config, port, has_tls=is_secured) for port in ports]
+
+    def _of_all_cores(self, firsts: Iterable[int]) -> list[int]:
+        return [port for first in firsts if first > 0 for port in port_row(first, self.cores)]
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """Flags of each broker's command beside its settings."""
-        return ()
+        return ("--in-fleet", self.data) if any(member.cores > 1 for member in self.members) else ()
 
     def settings_of(self, member: MemberPlan) -> dict[str, str]:
         """What the broker is given beside the settings file and the environment."""
@@ -98,6 +116,7 @@ class FleetPlan:
         return {
             **{name: text for name, text in shared.items() if not self.config.is_given(name)},
             **self.flags,
+            **({"broker.cores": str(self.cores)} if self.cores > 1 else {}),
             "node.id": str(member.id),
             "cluster.id": self.recorded.cluster_id,
             "controller.quorum.voters": ",".join(voters),
@@ -133,21 +152,25 @@ def plan_fleet(
     listener = config.listeners()[0]
     wanted_id = config.optional_text("cluster.id")
     is_new = recorded is None
+    cores = _cores(config, recorded, brokers)
     if recorded is None:
         _refuse_single_broker(data)
         count = brokers or 1
-        ports = _ports(listener, port, count)
-        recorded = Recorded(wanted_id or _new_id(), ports, list(voter_ids(count)))
+        ports = first_ports(listener, port, count, cores)
+        recorded = Recorded(wanted_id or _new_id(), ports, list(voter_ids(count)), cores)
     else:
-        recorded = _grown(recorded, brokers, port, listener, data)
+        recorded = replace(_grown(recorded, brokers, port, listener, data, cores), cores=cores)
         if wanted_id not in (None, recorded.cluster_id):
             raise CliError(
                 f"{data} holds cluster {recorded.cluster_id}, not {wanted_id}.",
                 attempt="another directory with --data, or leave cluster.id out",
                 code=Exit.USAGE,
             )
+    refuse_ports_beyond_the_last(recorded.ports, cores)
+    rows = port_row(0, cores)
     for_metrics, for_registry = (
-        http_ports(config, what, len(recorded.ports), any_free=port == 0) for what in (METRICS, REGISTRY)
+        http_ports(config, what, len(recorded.ports), any_free=port == 0, rows=rows)
+        for what in (METRICS, REGISTRY)
     )
     members = tuple(
         MemberPlan(
@@ -157,6 +180,7 @@ def plan_fleet(
             os.path.join(data, f"node-{id}"),
             metrics_port=metrics_port,
             registry_port=registry_port,
+            cores=max(cores, known_cores([os.path.join(data, f"node-{id}")])),
         )
         for id, (port, metrics_port, registry_port) in enumerate(
             zip(recorded.ports, for_metrics, for_registry, strict=True), 1
@@ -177,8 +201,31 @@ def stop_order(ids: Iterable[int], voters: Container[int], controller: int | Non
     return sorted(ids, key=lambda id: (id in voters, id == controller, id))
 
 
+def stop_turns(order: Sequence[int], voters: Sized, cores: int) -> list[Sequence[int]]:
+    """Each alone, since others have to take over from it. Without a controller none can, and a machine would
+    wait for that core by core: so the last majority of the voters stops together where there are cores."""
+    together = len(voters) // 2 + 1 if cores > 1 else 1
+    return [*([id] for id in order[:-together]), order[-together:]] if order else []
+
+
+def _cores(config: BrokerConfig, recorded: Recorded | None, brokers: int | None) -> int:
+    """As given, or as the cluster had them before."""
+    if not config.is_given("broker.cores"):
+        return 1 if recorded is None else recorded.cores
+    if config.text("broker.cores") == AUTO_CORES:
+        machines = max(brokers or 1, len(recorded.ports) if recorded is not None else 1)
+        share = max(1, (os.cpu_count() or 1) // machines)
+        raise CliError(
+            f"--cores auto would give every core of this computer to each of {machines} brokers.",
+            cause="here they share one computer.",
+            attempt=f"a number: --cores {share}",
+            code=Exit.USAGE,
+        )
+    return int(config.text("broker.cores"))
+
+
 def _grown(
-    recorded: Recorded, brokers: int | None, port: int | None, listener: Listener, data: str
+    recorded: Recorded, brokers: int | None, port: int | None, listener: Listener, data: str, cores: int
 ) -> Recorded:
     known = len(recorded.ports)
     if brokers is not None and brokers < known:
@@ -198,67 +245,11 @@ def _grown(
     more = (brokers or known) - known
     if not more:
         return recorded
-    first = max(recorded.ports) + 1
-    in_a_row = recorded.ports == list(range(recorded.ports[0], recorded.ports[0] + known))
-    ports = list(range(first, first + more)) if in_a_row else free_ports(listener.host, more)
-    return Recorded(recorded.cluster_id, [*recorded.ports, *ports], recorded.voters)
-
-
-def _ports(listener: Listener, port: int | None, count: int) -> list[int]:
-    first = listener.port if port is None else port
-    if first == 0:
-        return free_ports(listener.host, count)
-    if first + count - 1 > 65535:
-        raise CliError(
-            f"{count} brokers from port {first} on would end at {first + count - 1}; 65535 is the last port.",
-            attempt="--port 9092",
-            code=Exit.USAGE,
-        )
-    return list(range(first, first + count))
-
-
-def refuse_taken_ports(plan: FleetPlan) -> None:
-    """Before anything is started: one broker without its port would leave half a cluster."""
-    taken = []
-    own = [Listener("", "localhost", member.broker_port) for member in plan.members if member.broker_port]
-    for listener in (*(member.listener for member in plan.members), *own):
-        try:
-            bound(listener.host, listener.port).close()
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise CliError(f"Cannot listen at {listener}: {error.strerror}.") from error
-            taken.append(listener.port)
-    if not taken:
-        return
-    ports = ", ".join(map(str, taken))
-    word = "Port" if len(taken) == 1 else "Ports"
-    free = f"tidelog up --brokers {len(plan.members)} --port {max(taken) + 1}, or --port 0 for free ones"
-    between = [port for port in taken if port in {listener.port for listener in own}]
-    if between:
-        ports = ", ".join(map(str, between))
-        raise CliError(
-            f"{'Port' if len(between) == 1 else 'Ports'} {ports}, where the brokers meet each other, "
-            f"{'is' if len(between) == 1 else 'are'} taken.",
-            cause="this cluster runs already, or another program listens there.",
-            attempt=f"lsof -i :{between[0]} names the program; stop it: the brokers know each other by these "
-            "ports, which --port does not change",
-        )
-    raise CliError(
-        f"{word} {ports} of {plan.bootstrap_servers} {'is' if len(taken) == 1 else 'are'} taken.",
-        cause="other brokers, or other programs, run there.",
-        attempt=free if plan.is_new else "stop what runs there: this cluster's brokers belong to these ports",
-    )
+    ports = more_ports(recorded.ports, listener, more, cores)
+    return replace(recorded, ports=[*recorded.ports, *ports])
 
 
 def _refuse_own_settings(config: BrokerConfig) -> None:
-    if config.text("broker.cores") != "1":
-        raise CliError(
-            "`tidelog up --brokers` runs each broker on one core.",
-            cause="each of them stands for a machine, and a machine's cores have a supervisor of their own.",
-            attempt="tidelog up --cores N, which is one machine; or several, each with settings of its own: "
-            "tidelog broker --config FILE --cores N",
-            code=Exit.USAGE,
-        )
     given = [name for name in OURS if config.is_given(name)]
     if given:
         raise CliError(

@@ -1,4 +1,4 @@
-"""What a cluster of `tidelog up` remembers in its directory: its id, its voters and its ports.
+"""What a cluster of `tidelog up` remembers in its directory: its id, its voters, its ports and its cores.
 
 Brokers know each other by these addresses, so a later start must come back with the same ones.
 """
@@ -20,15 +20,23 @@ class Recorded:
     ports: list[int]
     """By node id, from 1 on."""
     voters: list[int]
+    cores: int = 1
+    """Of each broker."""
 
 
 def recorded_fleet(directory: str) -> Recorded | None:
     path = Path(directory) / FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        recorded = Recorded(str(found["cluster_id"]), list(found["ports"]), list(found["voters"]))
-        if not recorded.ports or not set(recorded.voters) <= set(range(1, len(recorded.ports) + 1)):
-            raise ValueError("its ports and voters do not fit together")
+        recorded = Recorded(
+            str(found["cluster_id"]),
+            list(found["ports"]),
+            list(found["voters"]),
+            int(found.get("cores", 1)),  # an earlier release knew none
+        )
+        known = set(range(1, len(recorded.ports) + 1))
+        if recorded.cores < 1 or not known or not set(recorded.voters) <= known:
+            raise ValueError("its ports, voters and cores do not fit together")
         return recorded
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tidelog.cli.fleet.core_numbers import PORT_STEP
 from tidelog.cli.fleet.plan import FleetPlan
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
 
@@ -9,7 +10,7 @@ from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_se
 def secured_plan(plan: FleetPlan) -> FleetPlan:
     refuse_own_settings(plan.config)
     security = LocalSecurity(plan.data)
-    ports = security.choose_ports([member.listener.port for member in plan.members])
+    ports = security.choose_ports([member.listener.port for member in plan.members], plan.cores, PORT_STEP)
     members = tuple(
         replace(member, broker_port=port) for member, port in zip(plan.members, ports, strict=True)
     )

@@ -10,15 +10,18 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidelog.cli.cluster.quorum import look_at_quorum
 from tidelog.cli.cluster.view import look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.fleet.member import Member, command_of, exit_text
-from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, refuse_taken_ports, stop_order
+from tidelog.cli.fleet import events
+from tidelog.cli.fleet.events import exit_text
+from tidelog.cli.fleet.member import Member, command_of
+from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, stop_order, stop_turns
+from tidelog.cli.fleet.ports import refuse_taken_ports
 from tidelog.cli.fleet.record import write_record
 from tidelog.cli.fleet.restarts import Backoff
 from tidelog.cli.fleet.secured import prepare_security
@@ -57,6 +60,8 @@ class Fleet:
         self._failed: CliError | None = None
         self._signals = StopSignals()
         self._is_ready = False
+        self._own_sessions = True
+        """Those of a machine of a cluster are in its session."""
         self._retired: set[int] = set()
         """Brokers that were stopped for good while the others run."""
 
@@ -113,10 +118,15 @@ class Fleet:
         """One broker for as long as the cluster runs: started, and started again."""
         backoff = Backoff()
         while not self._stop.is_set() and plan.id not in self._retired:
-            member = Member(plan, lambda line: self.voice.log.write(plan.id, line))
+            member = Member(
+                plan,
+                lambda line: self.voice.log.write(plan.id, line),
+                lambda event: self._on_event(plan, event),
+                own_session=self._own_sessions,
+            )
             self._members[plan.id] = member
             began = time.monotonic()
-            await member.start(command_of(self.plan, plan))
+            await member.start(command_of(self.plan, plan, restart=self.restart))
             if self._stop.is_set():  # asked to stop before there was a process to tell
                 await self._stop_one(member, self._patience_s)
                 return
@@ -129,7 +139,7 @@ class Fleet:
                 self._give_up(member, code)
                 return
             wait_s = backoff.after(time.monotonic() - began) if self.restart else None
-            self.voice.ended(plan.id, exit_text(code), code, member.last_lines, wait_s)
+            self.voice.happened(plan, events.ended(plan, code, member.last_lines, wait_s))
             if wait_s is None:
                 return
             await self._sleep_unless_stopped(asyncio.sleep(wait_s))
@@ -140,7 +150,13 @@ class Fleet:
         await asyncio.wait({ended, ready}, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if member.ready.is_set():
-            self.voice.restarted(member.id, member.pid)
+            self.voice.happened(member.plan, events.restarted(member.plan, member.pid))
+            self._write_ready_file()
+
+    def _on_event(self, machine: MemberPlan, event: Mapping[str, Any]) -> None:
+        """Something happened to a core, whose machine sees to it."""
+        self.voice.relay(machine, event)
+        if self._is_ready:
             self._write_ready_file()
 
     async def _sleep_unless_stopped(self, sleep: Coroutine[Any, Any, None]) -> None:
@@ -155,7 +171,7 @@ class Fleet:
             said = member.refusal or {}
             reason = said.get("message") or "\n    ".join([exit_text(code), *member.last_lines])
             self._failed = CliError(
-                f"Broker {member.id} did not start: {reason}",
+                f"{member.plan.name} did not start: {reason}",
                 cause=said.get("cause"),
                 attempt=said.get("try"),
             )
@@ -217,10 +233,12 @@ class Fleet:
         self.voice.ready(self._facts(), age_s())
 
     def _facts(self) -> dict[str, Any]:
-        return ready_facts(self.plan, {id: member.pid for id, member in self._members.items()})
+        pids = {id: member.pid for id, member in self._members.items()}
+        cores = {id: member.facts.get("brokers", []) for id, member in self._members.items()}
+        return ready_facts(self.plan, pids, cores)
 
     def _write_ready_file(self) -> None:
-        if self.ready_file is not None:
+        if self.ready_file is not None and not self._stop.is_set():
             write_ready_file(self.ready_file, self._facts())
 
     async def _stop_all(self) -> None:
@@ -228,7 +246,7 @@ class Fleet:
         if self.ready_file is not None:
             remove_ready_file(self.ready_file)
         voters, controller = await asyncio.to_thread(self._quorum) if self._is_ready else (set[int](), None)
-        turns = self._stop_turns(stop_order(self._members, voters, controller))
+        turns = self._stop_turns(stop_order(self._members, voters, controller), voters)
         clean = True
         if not self._is_ready:  # there is nothing to hand over yet, and some wait for the others
             for member in self._members.values():
@@ -241,16 +259,18 @@ class Fleet:
         if self._is_ready:
             self.voice.stopped(time.monotonic() - began, clean)
 
-    def _stop_turns(self, order: Sequence[int]) -> list[Sequence[int]]:
-        """Which brokers stop together: each alone, since others have to take over from it."""
-        return [[id] for id in order]
+    def _stop_turns(self, order: Sequence[int], voters: set[int]) -> list[Sequence[int]]:
+        """Which members stop together."""
+        return stop_turns(order, voters, max(member.cores for member in self.plan.members))
 
     @property
     def _patience_s(self) -> float:
-        """What a broker may take by its own settings, and a little more."""
+        """What a broker may take by its own settings, and a little more; the cores of a machine stop in two
+        turns."""
         config = self.plan.config
         waits = config.int("shutdown.grace.ms") + config.int("controlled.shutdown.timeout.ms")
-        return waits / 1000 + STOP_MARGIN_S
+        turns = 2 if any(member.cores > 1 for member in self.plan.members) else 1
+        return turns * (waits / 1000 + STOP_MARGIN_S)
 
     async def _stop_one(self, member: Member, patience_s: float) -> bool:
         """Returns whether the broker ended cleanly: not if it was killed meanwhile, or died long ago."""
@@ -259,11 +279,11 @@ class Fleet:
         if self._is_ready:
             member.signal(signal.SIGTERM)
         try:
-            return await asyncio.wait_for(member.ended(), patience_s) == Exit.OK
+            return await asyncio.wait_for(member.ended(), patience_s) == Exit.OK and member.stopped_cleanly
         except TimeoutError:
-            member.signal(signal.SIGKILL)
+            member.kill()
             await member.ended()
-            self.voice.killed(member.id, patience_s)
+            self.voice.happened(member.plan, events.killed(member.plan, patience_s))
             return False
 
     def _on_signal(self) -> None:
@@ -273,7 +293,7 @@ class Fleet:
                 self._stop.set()
             case StopSignal.SECOND:
                 for member in self._members.values():
-                    member.signal(signal.SIGKILL)
+                    member.kill()
 
 
 @contextlib.contextmanager

@@ -3,14 +3,18 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from tidelog import __version__
+from tidelog.cli.fleet.core_numbers import core_id, port_row
+from tidelog.cli.fleet.events import Event, event_lines
 from tidelog.cli.fleet.log import CombinedLog
-from tidelog.cli.fleet.plan import FleetPlan
+from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
+from tidelog.cli.log.core_dirs import core_log_dir
 from tidelog.cli.up.banner import (
     PROMISES,
     bold,
@@ -31,7 +35,7 @@ class Voice:
 
     def starting(self) -> None:
         if not self.json:
-            click.echo(f"Starting {len(self.plan.members)} brokers at {self.plan.bootstrap_servers}")
+            click.echo(f"Starting {_counted(self.plan)} at {self.plan.bootstrap_servers}")
 
     def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
         if self.json:
@@ -40,48 +44,20 @@ class Voice:
             click.echo(banner(self.plan, started_s))
             sys.stdout.flush()
 
-    def ended(
-        self, broker: int, how: str, code: int, last_lines: Sequence[str], wait_s: float | None
-    ) -> None:
+    def happened(self, member: MemberPlan, event: Event) -> None:
         if self.json:
-            self._event(
-                {
-                    "event": "broker_ended",
-                    "broker": broker,
-                    "exit_code": code,
-                    "last_lines": list(last_lines),
-                    "restart_in_s": wait_s,
-                }
-            )
-            return
-        after = (
-            "The others keep running."
-            if wait_s is None
-            else f"It restarts in {wait_s:g} s; the others keep running."
-        )
-        if code == 0:  # a rolling restart by hand: it was told to stop, and nothing is wrong
-            self._note(broker, [f"Broker {broker} was stopped from outside. {after}"])
-            return
-        lines = [f"Broker {broker} exited unexpectedly ({how}). {after}"]
-        if last_lines:
-            lines += ["Its last lines:", *(f"    {line}" for line in last_lines)]
-        self._note(broker, lines)
-
-    def restarted(self, broker: int, pid: int | None) -> None:
-        if self.json:
-            self._event({"event": "broker_restarted", "broker": broker, "pid": pid})
+            self._event(event)
         else:
-            self._note(broker, [f"Broker {broker} answers again (process {pid})."])
+            self._note(member.id, event_lines(event))
+
+    def relay(self, machine: MemberPlan, event: Event) -> None:
+        """What a machine says of its cores, each a broker."""
+        self.happened(machine, {**event, "machine": str(machine.id)})
 
     def stopping(self) -> None:
         if not self.json:
-            click.echo("\nStopping the brokers one after the other. Press Ctrl-C again to stop all at once.")
-
-    def killed(self, broker: int, seconds: float) -> None:
-        if self.json:
-            self._event({"event": "broker_killed", "broker": broker, "after_s": round(seconds, 3)})
-        else:
-            self._note(broker, [f"Broker {broker} did not stop within {seconds:.0f} s and was killed."])
+            what = "machines" if self.plan.cores > 1 else "brokers"
+            click.echo(f"\nStopping the {what} one after the other. Press Ctrl-C again to stop all at once.")
 
     def stopped(self, seconds: float, clean: bool) -> None:
         if self.json:
@@ -106,15 +82,13 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
     flag = context_flag(secured) or flag
     command = command_name()
     replicas = plan.settings_of(plan.members[0]).get("default.replication.factor")
+    partitions = f" --partitions {2 * plan.cores * len(plan.members)}" if plan.cores > 1 else ""
     copies = replicas or str(plan.config.int("default.replication.factor"))
     lines = [
         "",
-        f"  {bold(f'Tidelog {__version__}')}, a cluster of {len(plan.members)} brokers, answers{took}",
+        f"  {bold(f'Tidelog {__version__}')}, a cluster of {_counted(plan)}, answers{took}",
         "",
-        *(
-            f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.log_dir)}"
-            for member in plan.members
-        ),
+        *(line for member in plan.members for line in _member_lines(member, plan.cores)),
         f"  Replicas    {copies} of each partition by default",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
         *metrics_lines(plan.metrics_urls),
@@ -124,17 +98,46 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         "",
         "  Try in another terminal:",
         f"    {command} cluster status{flag}",
-        f"    {command} topic create greetings{flag}",
+        f"    {command} topic create greetings{partitions}{flag}",
         f"    {command} produce greetings 'Hello, Tidelog'{flag}",
         f"    {command} consume greetings{flag}",
         "",
-        "  Ctrl-C stops the brokers, one after the other.",
+        f"  Ctrl-C stops the {'machines' if plan.cores > 1 else 'brokers'}, one after the other.",
         "",
     ]
     return "\n".join(lines)
 
 
-def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, Any]:
+def _counted(plan: FleetPlan) -> str:
+    count = len(plan.members)
+    return f"{count} brokers" if plan.cores == 1 else f"{count} machines with {plan.cores} cores each"
+
+
+def _member_lines(member: MemberPlan, cores: int) -> Iterator[str]:
+    """Of a machine, one for each core that shall serve; others leave."""
+    if cores == 1:
+        yield f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.log_dir)}"
+        return
+    for core, port in enumerate(port_row(member.advertised.port, cores)):
+        at = replace(member, advertised=member.advertised._replace(port=port)).address
+        name = f"Machine {member.id}" if core == 0 else ""
+        path = short_path(core_log_dir(member.log_dir, core))
+        yield f"  {name:<11} broker {core_id(member.id, core):<6} {bold(at)}  {path}"
+
+
+def ready_facts(
+    plan: FleetPlan, pids: Mapping[int, int | None], cores: Mapping[int, Sequence[Event]]
+) -> dict[str, Any]:
+    """`cores` are the brokers of a machine, as it says itself; there are none of it while it is down."""
+    machines = [
+        {
+            "machine": str(member.id),
+            "pid": pids.get(member.id),
+            "brokers": [core["node_id"] for core in cores.get(member.id, ())],
+        }
+        for member in plan.members
+        if member.cores > 1
+    ]
     return {
         "event": "ready",
         "bootstrap_servers": plan.bootstrap_servers,
@@ -145,14 +148,22 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
         "metrics": plan.metrics_urls,
         "schema_registry": plan.registry_urls,
         "brokers": [
-            {
-                "node_id": member.id,
-                "bootstrap_servers": member.address,
-                "port": member.listener.port,
-                "pid": pids.get(member.id),
-                "data": member.log_dir,
-            }
+            core
             for member in plan.members
+            for core in (
+                cores.get(member.id, ()) if member.cores > 1 else [_broker_facts(member, pids.get(member.id))]
+            )
         ],
+        **({"machines": machines} if machines else {}),
         **(plan.security.facts() if plan.security is not None else {}),
+    }
+
+
+def _broker_facts(member: MemberPlan, pid: int | None) -> dict[str, Any]:
+    return {
+        "node_id": member.id,
+        "bootstrap_servers": member.address,
+        "port": member.listener.port,
+        "pid": pid,
+        "data": member.log_dir,
     }

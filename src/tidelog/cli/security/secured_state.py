@@ -48,12 +48,12 @@ def write_state(path: Path, state: SecuredState) -> None:
     write_private(path, json.dumps(asdict(state)).encode())
 
 
-def free_port(wanted: int, others: Sequence[int], in_a_row: int = 1) -> int:
-    """The wanted port, or any if that is taken; the first of so many `in_a_row`."""
-    row = range(wanted, wanted + in_a_row)
+def free_port(wanted: int, others: Sequence[int], in_a_row: int = 1, step: int = 1) -> int:
+    """The wanted port, or any if that is taken; the first of so many `in_a_row`, `step` apart."""
+    row = range(wanted, wanted + in_a_row * step, step)
     if wanted > 0 and row[-1] < 65536 and not set(row) & set(others) and all(map(_is_free, row)):
         return wanted
-    found = free_ports("localhost", len(others) + 1, in_a_row=in_a_row)
+    found = free_ports("localhost", len(others) + 1, in_a_row=in_a_row, step=step)
     return next(port for port in found if port not in others)
 
 

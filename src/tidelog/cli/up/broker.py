@@ -21,6 +21,10 @@ from tidelog.cli.up.options import (
 @ready_file_option
 @click.option("--one-core", is_flag=True, hidden=True, help="One of the processes of --cores.")
 @click.option("--until-stdin-closes", is_flag=True, hidden=True, help="Stop when the parent process ends.")
+@click.option("--in-fleet", metavar="DIR", hidden=True, help="A machine of the cluster in this directory.")
+@click.option(
+    "--no-restart", is_flag=True, hidden=True, help="Do not restart a core that exited unexpectedly."
+)
 @json_option
 @pass_session
 def broker(
@@ -32,6 +36,8 @@ def broker(
     ready_file: str | None,
     until_stdin_closes: bool,
     one_core: bool,
+    in_fleet: str | None,
+    no_restart: bool,
 ) -> int:
     """Run one broker of a cluster in the foreground.
 
@@ -56,10 +62,12 @@ def broker(
         from tidelog.cli.cores.supervisor import CoreFleet
 
         return CoreFleet(
-            machine_in_cluster(config, file, pairs),
+            machine_in_cluster(config, file, pairs, in_fleet=in_fleet is not None),
             as_json=session.json,
             ready_file=ready_file,
+            restart=not no_restart,
             until_stdin_closes=until_stdin_closes,
+            fleet=in_fleet,
         ).run()
     running = Running(
         config,

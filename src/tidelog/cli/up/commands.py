@@ -82,6 +82,7 @@ def up(
     tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
     tidelog up --brokers 3                         # a cluster: ports 9092 to 9094, data/node-1 to data/node-3
     tidelog up --cores 4                           # one broker on four cores: ports 9092 to 9095
+    tidelog up --brokers 3 --cores 2               # a cluster of three machines with two cores each
     tidelog up --secure                            # with TLS and users; prints how to connect
     """
     from tidelog.cli.fleet.record import recorded_fleet

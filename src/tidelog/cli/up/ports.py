@@ -10,24 +10,27 @@ METRICS, REGISTRY = "metrics", "schema.registry"
 FIRST_PORTS = {METRICS: 9404, REGISTRY: 8081}
 
 
-def http_ports(config: BrokerConfig, what: str, brokers: int, *, any_free: bool) -> list[int]:
-    """Returns `metrics.port` or `schema.registry.port` of each broker: as given, counted up for several, or
-    the next free ones."""
+def http_ports(
+    config: BrokerConfig, what: str, brokers: int, *, any_free: bool, step: int = 1, rows: range = range(1)
+) -> list[int]:
+    """Returns `metrics.port` or `schema.registry.port` of each broker: as given, counted up by `step` for
+    several, or the next free ones. `rows` are the distances from there at which ports must be free, too."""
     host, first = config.text(f"{what}.host"), config.int(f"{what}.port")
     if first > 0:
-        return list(range(first, first + brokers))
+        return list(range(first, first + brokers * step, step))
     if config.is_given(f"{what}.port"):
         return [first] * brokers
     if any_free:
-        return free_ports(host, brokers)
-    free = (port for port in count(FIRST_PORTS[what]) if port > 65535 or _is_free(host, port))
+        return free_ports(host, brokers, in_a_row=len(rows), step=rows.step)
+    free = (port for port in count(FIRST_PORTS[what]) if port > 65535 or _are_free(host, port, rows))
     return [port if port <= 65535 else FREE_PORT for port in islice(free, brokers)]
 
 
-def _is_free(host: str, port: int) -> bool:
+def _are_free(host: str, first: int, rows: range) -> bool:
     try:
-        bound(host, port).close()
-    except OSError:
+        for distance in rows:
+            bound(host, first + distance).close()
+    except (OSError, OverflowError):
         return False
     return True
 

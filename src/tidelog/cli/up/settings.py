@@ -49,7 +49,7 @@ def has_cores(config: BrokerConfig, data: str | None = None) -> bool:
     log_dirs = (data,) if data else given
     if not any(os.path.isdir(os.path.join(path, "cores")) for path in log_dirs):
         return False
-    from tidelog.cli.cores.count import known_cores
+    from tidelog.cli.log.core_dirs import known_cores
 
     return known_cores(log_dirs) > 1
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tidelog.base.config.config import ConfigError, load
-from tidelog.cli.cores.count import core_log_dir, known_cores, usable_cores, wanted_cores
+from tidelog.cli.cores.count import usable_cores, wanted_cores
 from tidelog.cli.cores.leftovers import partitions_in, remove_log_dirs
+from tidelog.cli.log.core_dirs import core_log_dir, known_cores
 from tidelog.cli.up.settings import has_cores
 
 

@@ -37,6 +37,17 @@ def test_further_cores_have_ids_ports_and_log_dirs_of_their_own() -> None:
     assert plan.broker_addresses == "public:19092,public:19093,public:19094"
 
 
+def test_ports_of_cores_may_lie_apart() -> None:
+    given = {"node.id": "2", "listeners": "PLAINTEXT://h:9093", "log.dirs": "/a", "metrics.port": "9405"}
+    plan = plan_cores(load(None, {}, given), None, given, 2, 1, port_step=100)
+    assert plan.settings_of(plan.members[1])["listeners"] == "PLAINTEXT://h:9193"
+    assert plan.settings_of(plan.members[1])["metrics.port"] == "9505"
+    assert plan.broker_addresses == "h:9093,h:9193"
+    given |= {"listeners": "A://h:1,B://h:101", "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT"}
+    with pytest.raises(CliError, match="each needs 2 ports, 100 apart"):
+        plan_cores(load(None, {}, given), None, given, 2, 1, port_step=100)
+
+
 def test_a_broker_of_a_cluster_serves_no_metrics_unless_asked() -> None:
     plan = planned()
     assert [plan.settings_of(member)["metrics.port"] for member in plan.members] == ["0", "0", "0"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tidelog.cli.cluster.view import Broker
-from tidelog.cli.cores.count import core_log_dir
 from tidelog.cli.cores.strangers import new_cores, stranger
+from tidelog.cli.log.core_dirs import core_log_dir
 
 
 @pytest.mark.parametrize("fenced", [False, True])

@@ -12,20 +12,21 @@ import pytest
 
 from tidelog.base.config.config import load
 from tidelog.cli.cores import supervisor
-from tidelog.cli.cores.count import core_log_dir, known_cores
 from tidelog.cli.cores.plan import plan_cores
 from tidelog.cli.cores.supervisor import CoreFleet
 from tidelog.cli.exits import CliError
+from tidelog.cli.fleet.plan import MemberPlan
+from tidelog.cli.log.core_dirs import core_log_dir, known_cores
 
 
 class Process:
     """A core's, which ends at SIGTERM or, where it hangs, only at SIGKILL."""
 
-    was_started = is_running = True
+    was_started = is_running = stopped_cleanly = True
     beats = 0
 
-    def __init__(self, id: int, *, hangs: bool = False) -> None:
-        self.id = id
+    def __init__(self, plan: MemberPlan, *, hangs: bool = False) -> None:
+        self.plan, self.id = plan, plan.id
         self.got: list[int] = []
         self._ends_at = signal.SIGKILL if hangs else signal.SIGTERM
         self._ended = asyncio.Event()
@@ -35,6 +36,9 @@ class Process:
         self.got.append(number)
         if number == self._ends_at:
             self._ended.set()
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
 
     async def ended(self) -> int:
         await self._ended.wait()
@@ -51,7 +55,7 @@ class Machine(CoreFleet):
         super().__init__(plan_cores(load(None, {}, flags), None, flags, 1, 3), as_json=True, ready_file=None)
         self._is_ready = True
         self.forgets = True
-        self.processes: dict[int, Any] = {member.id: Process(member.id) for member in self.plan.members}
+        self.processes: dict[int, Any] = {member.id: Process(member) for member in self.plan.members}
         self._members = self.processes
 
     @property
@@ -80,7 +84,7 @@ def test_empty_cores_are_stopped_and_their_log_dirs_removed(machine: Machine, tm
 
 
 def test_a_core_that_does_not_stop_is_killed(machine: Machine) -> None:
-    machine.processes[2001] = Process(2001, hangs=True)
+    machine.processes[2001] = Process(machine.plan.members[2], hangs=True)
     machine.retire()
     assert machine.processes[2001].got == [signal.SIGTERM, signal.SIGKILL]
 

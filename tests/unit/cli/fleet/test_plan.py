@@ -2,13 +2,12 @@
 
 import os
 import socket
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, refuse_taken_ports, stop_order, voter_ids
+from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, stop_order, voter_ids
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.up.ports import FIRST_PORTS, METRICS, http_ports
 from tidelog.cli.up.settings import given_config
@@ -88,18 +87,6 @@ def test_settings_of_ones_own_win(tmp_path: Path) -> None:
     assert "default.replication.factor" not in plan.settings_of(plan.members[0])
 
 
-def test_a_port_is_the_first_of_several() -> None:
-    assert [member.listener.port for member in planned(port=100).members] == [100, 101, 102]
-    with pytest.raises(CliError, match="65535 is the last port"):
-        planned(port=65534)
-
-
-def testfree_ports_differ() -> None:
-    ports = planned(port=0).recorded.ports
-    assert len(set(ports)) == 3
-    assert 0 not in ports
-
-
 def test_a_known_cluster_comes_back_as_it_was() -> None:
     plan = planned(RECORDED, brokers=None)
     assert plan.recorded == RECORDED
@@ -125,7 +112,6 @@ def test_a_known_cluster_may_grow_and_its_voters_stay() -> None:
         (None, None, {"cluster_id": "mine"}, "holds cluster theirs, not mine"),
         (None, None, {"node_id": "2"}, "node.id cannot be set for several brokers"),
         (None, None, {"log_dirs": "/x"}, "log.dirs cannot be set"),
-        (None, None, {"broker_cores": "2"}, "runs each broker on one core"),
         (None, None, {"controller_quorum_voters": "1@a:1"}, "voters cannot be set"),
         (None, None, {"listeners": "A://localhost:1,B://localhost:2"}, "2 listeners each"),
     ],
@@ -148,20 +134,6 @@ def test_those_without_a_vote_stop_first_and_the_controller_last() -> None:
     """With two of three voters gone there is no controller that broker 4 could hand its partitions to."""
     assert stop_order([1, 2, 3, 4], {1, 2, 3}, 2) == [4, 1, 3, 2]
     assert stop_order([1, 2, 3, 4, 5], {3, 4, 5}, None) == [1, 2, 3, 4, 5]
-
-
-def test_a_taken_port_between_brokers_is_named_as_such(tmp_path: Path) -> None:
-    made = plan_fleet(Recorded("c", [0], [1]), None, str(tmp_path), None, None, {})
-    with socket.socket() as other:
-        other.bind(("localhost", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        [member] = made.members
-        with pytest.raises(
-            CliError, match=f"Port {port}, where the brokers meet each other, is taken"
-        ) as told:
-            refuse_taken_ports(replace(made, members=(replace(member, broker_port=port),)))
-    assert f"lsof -i :{port}" in str(told.value.attempt)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """How long a broker that ended waits for its next start."""
 
-from tidelog.cli.fleet.member import exit_text
+from tidelog.cli.fleet.events import exit_text
 from tidelog.cli.fleet.restarts import FIRST_S, LONGEST_S, STEADY_S, Backoff
 
 
