@@ -4,7 +4,7 @@ byte for byte, and what was truncated or deleted does not come back. In some liv
 import errno
 import random
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -106,6 +106,17 @@ def end_of(batch: bytes) -> int:
     return header.next_offset
 
 
+class Absent:
+    """In the place of a log that a start could not open."""
+
+    def __init__(self, error: Exception, recovery_point: int, start: int) -> None:
+        self.offline, self.recovery_point, self.start = error, recovery_point, start
+        self.end = self.synced_end = 0
+
+    def close(self, *, clean: bool) -> None:
+        pass
+
+
 class World:
     def __init__(
         self, seed: int, make_disk: Callable[[int], MemoryDisk] = MemoryDisk, scale: Scale = SMALL
@@ -122,17 +133,25 @@ class World:
         self.disk.make_dirs(PATH)
         self.disk.sync_dir("/")
         self.models = [Model(bytes([number]) * 16) for number in range(LOGS)]
-        self.logs: list[PartitionLog] = []
+        self.logs: list[Any] = []
         self.step = 0
         self.shared = self.replays = 0
         """Times that logs shared a sync, and that a journal was found by a start."""
         self.is_flushing = self.is_sharing = False
         self.failures = 0
         """Times that the disk refused something."""
+        self.restarts = self.absent = 0
+        """Times that a journal began anew, and that a log was left out while others were served."""
 
     # A broker's life
 
     def open(self) -> None:
+        self.open_log_dir()
+        self.logs = [self.open_log(number) for number in range(LOGS)]
+        if any(log.recovery.trusts_too_much for log in self.logs):
+            self.checkpoint(0)
+
+    def open_log_dir(self) -> None:
         self.log_dir = LogDir(self.disk, PATH)
         self.log_dir.open(LogDirIdentity("c", 1, "d"))
         if self.log_dir.offline is not None:
@@ -141,9 +160,6 @@ class World:
             JOURNAL_SEGMENTS * self.scale.journal_segment, 2, lambda: self.rng.randbytes(16)
         )
         self.is_flushing = self.is_sharing = False
-        self.logs = [self.open_log(number) for number in range(LOGS)]
-        if any(log.recovery.trusts_too_much for log in self.logs):
-            self.checkpoint(0)
 
     def open_log(self, number: int, *, is_new: bool = False) -> PartitionLog:
         topic_id = self.models[number].topic_id
@@ -160,6 +176,44 @@ class World:
             self.failures += 1
         self.disk.heal()
         self.disk.release_locks()
+
+    def live_without_a_log(self) -> None:
+        """Its files fail, so a start opens the others. The next life finds it as the last one but this left
+        it, whatever happens to the others."""
+        number, operation = self.rng.randrange(LOGS), self.rng.choice(["open", "read", "write", "sync"])
+        self.disk.fail(operation, f"/t-{number}/0", number=self.rng.randint(1, 2))
+        try:
+            self.open_log_dir()
+        except (StorageError, OSError):
+            self.failures += 1
+            self.disk.heal()
+            self.disk.release_locks()
+            return
+        self.logs = [self.open_if_possible(number) for number in range(LOGS)]
+        self.disk.heal()
+        for log, model in zip(self.logs, self.models, strict=True):
+            if isinstance(log, Absent):
+                self.absent += 1
+            else:
+                self.check_log(log, model, all_of_it=False)
+        if any(log.recovery.trusts_too_much for log in self.logs if not isinstance(log, Absent)):
+            self.checkpoint(0)
+        is_power_cut = self.rng.random() < 0.7
+        try:
+            self.live(self.rng.randint(10, 60))
+        except PowerCut:
+            is_power_cut = True
+        self.disk.power_cut_at = None
+        if is_power_cut:
+            self.disk.crash()
+        self.disk.release_locks()
+
+    def open_if_possible(self, number: int) -> Any:
+        try:
+            return self.open_log(number)
+        except (KafkaError, StorageError, OSError) as error:
+            known, key = self.log_dir.checkpoints, ("t", number)
+            return Absent(error, known.recovery_points.get(key, 0), known.log_starts.get(key, 0))
 
     def live(self, steps: int) -> None:
         for _ in range(steps):
@@ -187,6 +241,10 @@ class World:
         operation, path_part, error = self.rng.choice(FAULTS)
         self.disk.fail(operation, path_part, number=self.rng.randint(1, 40), error=error)
 
+    def break_journal(self) -> None:
+        operation = self.rng.choice(["write", "sync"])
+        self.disk.fail(operation, "/tidelog-journal", number=self.rng.randint(1, 15))
+
     def append(self, number: int) -> None:
         log, model = self.logs[number], self.models[number]
         count = self.rng.randint(1, 3)
@@ -205,6 +263,8 @@ class World:
         assert journal is not None
         if self.is_sharing:
             return  # one write at a time
+        if journal.failure is not None and self.rng.random() < 0.6:
+            self.attempt(self.restart_journal)
         parts: list[tuple[int, PartitionLog, Journaled]] = []
         entries: list[JournalEntry] = []
         alone: list[int] = []
@@ -228,6 +288,23 @@ class World:
         self.flush_all(alone)
         waiting = journal.logs_to_sync() if journal.wants_file_syncs else []
         self.flush_all([int(name.rpartition("-")[2]) for name in waiting if self.rng.random() < 0.6])
+
+    def restart_journal(self) -> None:
+        journal = self.log_dir.journal
+        assert journal is not None
+        if not self.is_flushing and self.rng.random() < 0.7:
+            self.disk.heal()
+        if not self.log_dir.can_restart_journal:
+            waiting = [int(name.rpartition("-")[2]) for name in journal.logs_to_sync()]
+            self.flush_all([number for number in waiting if self.rng.random() < 0.7])
+        if self.log_dir.can_restart_journal:
+            self.log_dir.end_failed_journal()()
+            journal.begin_anew()
+            self.restarts += 1
+            if self.rng.random() < 0.5:
+                self.break_journal()
+            if self.rng.random() < 0.3:
+                self.disk.power_cut_at = self.disk.operations + self.rng.randint(1, 20)
 
     def flush_all(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -348,22 +425,27 @@ class World:
         """`all_of_it`: the process died, and not the machine, so that nothing is lost."""
         assert not [name for name in self.disk.names(PATH) if "damaged-journal" in name]
         for log, model in zip(self.logs, self.models, strict=True):
-            found = contents(log)
-            for base, data in found.items() if not model.is_truncating else ():
-                if log.recovery.damages and base >= model.acknowledged:
-                    continue  # no checksum covers a base offset, of which a page with a hole has taken a part
-                assert data in model.allowed.get(base, ()), f"{log.name} has at {base} what it should not"
-            for base, data in model.current.items():
-                is_needed = all_of_it or base < model.acknowledged
-                if is_needed and base >= max(log.start, model.start):
-                    assert found.get(base) == data, f"{log.name} lost {base}: {log.recovery.lines()}"
-            assert log.end >= model.acknowledged, log.recovery.lines()
-            model.has_gap = model.has_gap or (model.is_truncating and bool(log.recovery.losses))
-            assert model.has_gap or not log.recovery.losses, log.recovery.lines()
-            model.survived(log)
+            self.check_log(log, model, all_of_it=all_of_it)
+
+    def check_log(self, log: PartitionLog, model: Model, *, all_of_it: bool) -> None:
+        found = contents(log)
+        for base, data in found.items() if not model.is_truncating else ():
+            if log.recovery.damages and base >= model.acknowledged:
+                continue  # no checksum covers a base offset, of which a page with a hole has taken a part
+            assert data in model.allowed.get(base, ()), f"{log.name} has at {base} what it should not"
+        for base, data in model.current.items():
+            is_needed = all_of_it or base < model.acknowledged
+            if is_needed and base >= max(log.start, model.start):
+                assert found.get(base) == data, f"{log.name} lost {base}: {log.recovery.lines()}"
+        assert log.end >= model.acknowledged, log.recovery.lines()
+        model.has_gap = model.has_gap or (model.is_truncating and bool(log.recovery.losses))
+        assert model.has_gap or not log.recovery.losses, log.recovery.lines()
+        model.survived(log)
 
 
-def lives(world: World, *, breaks_disk: bool = False) -> Iterator[None]:
+def lives(
+    world: World, *, breaks_disk: bool = False, leaves_out: bool = False, breaks_journal: bool = False
+) -> Iterator[None]:
     """One crash after the other, the recovery itself among the moments at which power goes."""
     disk, rng = world.disk, world.rng
     world.open()
@@ -371,6 +453,8 @@ def lives(world: World, *, breaks_disk: bool = False) -> Iterator[None]:
         is_power_cut = rng.random() < (0.5 if breaks_disk else 0.8)
         if is_broken := breaks_disk and rng.random() < 0.7:
             world.break_disk()
+        if breaks_journal:
+            world.break_journal()
         if is_power_cut and rng.random() < 0.5:
             operation, path_part, number_max = rng.choice(MOMENTS)
             disk.cut_power_in(operation, path_part, number=rng.randint(1, number_max))
@@ -381,8 +465,9 @@ def lives(world: World, *, breaks_disk: bool = False) -> Iterator[None]:
             if rng.random() < 0.1:
                 world.stop()
         except PowerCut:
-            pass
+            is_power_cut = True
         disk.heal()
+        disk.power_cut_at = None
         if is_power_cut:
             disk.crash()
             while rng.random() < 0.4:
@@ -396,9 +481,13 @@ def lives(world: World, *, breaks_disk: bool = False) -> Iterator[None]:
         disk.release_locks()
         if breaks_disk and rng.random() < 0.5:
             world.open_on_a_broken_disk()
+        is_whole = not is_power_cut and not is_broken
+        while leaves_out and rng.random() < 0.6:
+            world.live_without_a_log()
+            is_whole = False
         world.replays += disk.exists(f"{PATH}/tidelog-journal.0")
         world.open()
-        world.check(all_of_it=not is_power_cut and not is_broken)
+        world.check(all_of_it=is_whole)
         yield
 
 
@@ -421,7 +510,30 @@ def test_a_disk_that_fails_and_recovers_loses_nothing(seed: int) -> None:
     assert world.shared > 10
 
 
-def voids_nothing(self: PartitionLog) -> None:
+@pytest.mark.parametrize("seed", range(24))
+def test_a_log_whose_files_fail_at_a_start_loses_nothing_while_others_are_served(seed: int) -> None:
+    world = World(seed)
+    each = lives(world, leaves_out=True)
+    for _ in range(8):
+        next(each)
+    assert world.shared > 10
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_journal_that_fails_and_begins_anew_loses_nothing(seed: int) -> None:
+    world = World(seed)
+    each = lives(world, breaks_journal=True)
+    for _ in range(8):
+        next(each)
+    assert world.restarts > 0
+
+
+WHOLE = test_what_was_acknowledged_is_there_and_nothing_else
+LEFT_OUT = test_a_log_whose_files_fail_at_a_start_loses_nothing_while_others_are_served
+ANEW = test_a_journal_that_fails_and_begins_anew_loses_nothing
+
+
+def voids_nothing(*_: object) -> None:
     """A rule that is broken on purpose: truncated entries stay in the journal."""
 
 
@@ -430,19 +542,31 @@ def replays_nothing(*_: object) -> JournalReplay:
 
 
 @pytest.mark.parametrize(
-    ("name", "broken"),
+    ("name", "broken", "test"),
     [
-        ("tidelog.storage.log.PartitionLog.leave_journal", voids_nothing),
-        ("tidelog.broker.log_dirs.log_dir.replay", replays_nothing),
-        ("tidelog.broker.log_dirs.log_dir.LogDir._void_journal", voids_nothing),
+        ("storage.log.PartitionLog.leave_journal", voids_nothing, WHOLE),
+        ("broker.log_dirs.log_dir.replay", replays_nothing, WHOLE),
+        ("broker.log_dirs.log_dir.LogDir._void_journal", voids_nothing, WHOLE),
+        ("storage.journal.unfinished_replay.UnfinishedReplay.write_voids", voids_nothing, LEFT_OUT),
+        ("storage.journal.unfinished_replay.UnfinishedReplay.finish", voids_nothing, LEFT_OUT),
+        ("storage.journal.journal.Journal.is_unneeded", True, ANEW),
     ],
-    ids=["truncations", "replay", "replaced logs"],
+    ids=[
+        "truncations",
+        "replay",
+        "replaced logs",
+        "served logs",
+        "a log left out",
+        "a journal begun too soon",
+    ],
 )
-def test_the_check_can_fail(name: str, broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(name, broken)
+def test_the_check_can_fail(
+    name: str, broken: object, test: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"tidelog.{name}", broken)
     for seed in range(60):
         try:
-            test_what_was_acknowledged_is_there_and_nothing_else(seed)
+            test(seed)
         except (AssertionError, KafkaError):
             return
     pytest.fail("no seed noticed")

@@ -5,6 +5,8 @@ from tidelog.broker.faults import LOOK_SECONDS as FAULTS_SECONDS
 from tidelog.broker.faults import Faults
 from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.housekeeping import Housekeeping
+from tidelog.broker.log_dirs.journal_restarts import LOOK_SECONDS as RESTART_LOOK_SECONDS
+from tidelog.broker.log_dirs.journal_restarts import JournalRestarts
 from tidelog.broker.log_dirs.log_dir_reports import REPORT_SECONDS, LogDirReports
 from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
@@ -36,6 +38,7 @@ def start_chores(
         services.partitions, services.peers, services.clock, services.run_in_thread, reports.send
     )
     revival = LogReopening(disk, services.partitions, services.clock, services.run_in_thread)
+    journals = JournalRestarts(services.partitions.log_dirs, services.clock, services.run_in_thread)
 
     services.deletion = deletion = LazyDeletion(
         metadata, services.partitions, services.peers, lambda: services.shares, chores.retire_below_start
@@ -58,6 +61,7 @@ def start_chores(
     tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
     tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
     tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
+    tickers.every(lambda: RESTART_LOOK_SECONDS, journals.run_once, "journals that failed")
     tickers.every(lambda: FAULTS_SECONDS, lambda: memory.run_once(services.run_in_thread), "memory in use")
     for name, chore in faults.chores().items():
         tickers.every(lambda: FAULTS_SECONDS, chore, name)

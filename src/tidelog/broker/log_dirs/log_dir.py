@@ -19,6 +19,7 @@ from tidelog.replication.partition import Partition
 from tidelog.storage.journal import files as journal_files
 from tidelog.storage.journal.journal import Journal
 from tidelog.storage.journal.replay import replay
+from tidelog.storage.journal.unfinished_replay import UnfinishedReplay
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.checkpoints import TopicPartition
@@ -71,6 +72,9 @@ class LogDir:
         """Where the newest batches of its logs are synced together; None where each log is synced alone."""
         self.journal_was_damaged = False
         """So its logs may lack what they had synced."""
+        self._unfinished: UnfinishedReplay | None = None
+        """What a start has not put back yet, from the journal of the life before."""
+        self._one_finisher = threading.Lock()
 
     def open(self, identity: LogDirIdentity) -> None:
         """Lock it and read its checkpoints. Offline after an OSError; refused if it is another broker's."""
@@ -96,6 +100,21 @@ class LogDir:
                 one_writer=threading.Lock(),
             )
             self.journal.logs_min = logs_min
+            if self._unfinished:
+                self.journal.failure = OSError(
+                    "the last start could not put back all that was in the one before"
+                )
+
+    @property
+    def can_restart_journal(self) -> bool:
+        """It failed, or was needed beyond the start, and no file of a log lacks any more what is in it."""
+        if self.journal is None or self.offline is not None or self._unfinished:
+            return False
+        return self.journal.failure is not None and self.journal.is_unneeded
+
+    def end_failed_journal(self) -> Callable[[], None]:
+        """Returns the job after which a start finds no journal; `Journal.begin_anew` must follow."""
+        return partial(self._forget_journal, self.files)
 
     def _has_room(self, size: int) -> bool:
         """The reserve of free space is not for the journal."""
@@ -118,8 +137,17 @@ class LogDir:
                     "lines below name lost offsets; replicas on other brokers may have them",
                     *(self.path, damage),
                 )
+            self.journal_was_damaged = bool(done.damage)
+            if done.unfinished is not None:
+                self._unfinished = done.unfinished
+                for name, error in done.failed.items():
+                    log.error(
+                        "%s/%s cannot take back what only the journal has of it: %s. The journal stays until "
+                        "it can, and logs here are synced one by one meanwhile",
+                        *(self.path, name, error),
+                    )
+                return
             if done.damage:
-                self.journal_was_damaged = True
                 journal_files.set_aside(self._disk, self.path)
         self._forget_journal(files)
 
@@ -195,8 +223,10 @@ class LogDir:
         by_id, by_name = (topic_id, index) in self.partition_dirs, (topic, index) in self._without_topic_id
         known = by_id or (by_name and not is_new)
         path = self.files.partition_path(topic, index)
+        if known:
+            self._finish_replay(path, topic_id if by_id else None)
         if not by_id:
-            self._void_journal()
+            self._void_journal(path)
             if known:
                 log.warning("%s is identified as %s-%d by its name; writing the topic id", path, topic, index)
             else:
@@ -253,7 +283,7 @@ class LogDir:
     def adopt(self, copy: str, partition: Partition, now_ms: int) -> PartitionLog:
         """The complete copy in the directory `copy` becomes the partition's log."""
         path = self.files.partition_path(partition.topic, partition.index)
-        self._void_journal()  # the log may have been here before
+        self._void_journal(path)  # the log may have been here before
         self._disk.rename(copy, path)
         self._disk.sync_dir(self.path)
         self.partition_dirs[partition.topic_id, partition.index] = PartitionDir(
@@ -297,6 +327,8 @@ class LogDir:
         log.warning("%s belongs to no topic of this cluster; renaming it to %s", path, target)
         self._disk.rename(path, target)
         self._disk.sync_dir(self.path)
+        if self._unfinished is not None:
+            self._unfinished.drop(path.rpartition("/")[2])
 
     def topic_id_of(self, path: str) -> Uuid | None:
         """None if the directory holds no id: then its name identifies the partition."""
@@ -319,15 +351,28 @@ class LogDir:
         partition_dir = self.partition_dirs.pop((topic_id, index), None)
         if partition_dir is not None:
             self.checkpoints.forget((partition_dir.topic, partition_dir.partition))
+            name = partition_dir.path.rpartition("/")[2]
             if self.journal is not None:
-                self.journal.void(partition_dir.path.rpartition("/")[2])
+                self.journal.void(name)
+            if self._unfinished is not None:
+                self._unfinished.drop(name)
         return partition_dir
 
-    def _void_journal(self) -> None:
+    def _finish_replay(self, path: str, topic_id: Uuid | None) -> None:
+        """Raises OSError where the files of this log still fail: it must not be opened without its end."""
+        if self._unfinished:
+            with self._one_finisher:
+                self._unfinished.finish(path.rpartition("/")[2], topic_id)
+
+    def _void_journal(self, path: str) -> None:
         """Before another directory takes a name: the journal's entries for the one before must not reach
         it."""
         if self.journal is not None:
             self.journal.write_voids()
+        if self._unfinished is not None:
+            with self._one_finisher:
+                self._unfinished.drop(path.rpartition("/")[2])
+                self._unfinished.write_voids()
 
     def holds(self, directory: str) -> bool:
         return directory.rpartition("/")[0] == self.path
@@ -381,7 +426,7 @@ class LogDir:
         A log that was never opened, since that failed or the start was interrupted, may need to be checked.
         """
         opened = {(partition.topic_id, partition.index) for partition in partitions}
-        in_order = in_order and opened.issuperset(self.partition_dirs)
+        in_order = in_order and opened.issuperset(self.partition_dirs) and not self._unfinished
         try:
             self.checkpoint(partitions)()
         except OSError as error:

@@ -7,6 +7,7 @@ from tidelog.broker.log_dirs.log_dir_watch import LogDirWatch
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.metrics.families.faults import (
     LOG_DIR_HANGS,
+    LOG_DIR_JOURNAL_FAILED,
     LOG_DIR_REFUSED_BATCHES,
     LOG_DIR_REFUSING,
     LOG_DIR_REFUSING_IN_SECONDS,
@@ -23,6 +24,8 @@ def collect_log_dirs(page: Page, log_dirs: LogDirs, watch: LogDirWatch) -> Itera
         is_offline = log_dir.offline is not None
         page.add(SLOW_SYNCS, log_dir.slow_syncs, path)
         page.add(LOG_DIR_HANGS, log_dir.hangs, path)
+        is_failed = log_dir.journal is not None and log_dir.journal.failure is not None
+        page.add(LOG_DIR_JOURNAL_FAILED, is_failed and not is_offline, path)
         page.add(LOG_DIR_REFUSED_BATCHES, reserve.refused_requests, path)
         page.add(LOG_DIR_REFUSING, reserve.is_refusing and not is_offline, path)
         if reserve.total_bytes >= 0 and not is_offline:

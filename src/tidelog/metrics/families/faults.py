@@ -25,6 +25,11 @@ LOG_DIR_HANGS = gauge(
     "1 for a log dir whose sync takes longer than replica.lag.time.max.ms: other brokers lead.",
     "log_dir",
 )
+LOG_DIR_JOURNAL_FAILED = gauge(
+    "tidelog_log_dir_journal_failed",
+    "1 for a log dir whose journal failed: its logs are synced one by one until another begins.",
+    "log_dir",
+)
 SLOW_SYNCS = counter("tidelog_slow_syncs_total", "Syncs that took longer than the limit.", "log_dir")
 OPEN_FILES_SHORT = counter(
     "tidelog_open_files_exhausted_total",

@@ -107,7 +107,7 @@ class Journal:
         """A segment is full: see `logs_to_sync`."""
         self._one_writer: AbstractContextManager[Any] = one_writer or nullcontext()
         self.failure: OSError | None = None
-        """Why it is not used any more."""
+        """Why it is not used; see `begin_anew`."""
         self._is_creating = False
         self._groups_until_file = self.segment_bytes // BYTES_PER_GROUP
 
@@ -180,8 +180,8 @@ class Journal:
             self.failure = write.error
             self.wants_file_syncs = True  # what was acknowledged should not depend on this journal for long
             log.error(
-                "the journal of %s cannot be written: %s. Each log is synced on its own from now on, which "
-                "is slower; repair the disk, then restart the broker",
+                "the journal of %s cannot be written: %s. Each log is synced on its own, which is slower, "
+                "until another journal can take its place",
                 *(self.path, write.error),
             )
             return
@@ -237,6 +237,25 @@ class Journal:
                 self.has_unwritten_voids = True
                 raise
 
+    # After a failure
+
+    @property
+    def is_unneeded(self) -> bool:
+        """Whether the files of the logs hold all that is in it, and no thread works on it."""
+        return not self._is_creating and not any(one.users for one in self._segments)
+
+    def begin_anew(self) -> None:
+        """A start finds no journal here any more, not even after a crash: use it as if it never failed.
+
+        Sequences go on: a sync of a log that began before knows which entries came later.
+        """
+        self.close()
+        self._id, self.failure = b"", None
+        self._durable_oldest = self._next_sequence
+        self._last_entries, self._voids = {}, {}
+        self.has_unwritten_voids = self.wants_file_syncs = False
+        self._groups_until_file = self.segment_bytes // BYTES_PER_GROUP
+
     # Files
 
     @property
@@ -276,7 +295,8 @@ class Journal:
             file.sync()
             self._disk.sync_dir(self.path)
             if is_first:
-                write_voids(self._disk, self.path, {})
+                with self._one_writer:
+                    write_voids(self._disk, self.path, {})
                 self._on_begin(self._id)
         except (OSError, StorageError) as error:
             log.warning("%s cannot be made, so each log is synced on its own: %s", path, error)

@@ -1,7 +1,7 @@
 """After a crash: the files of the logs get back what only the journal has of them.
 
 This comes before the logs are opened, so that their recovery finds files as if each had been synced on its
-own. It writes bytes to the positions that they had, so it can be done again after another crash.
+own. A log whose files fail is left to `unfinished_replay`.
 """
 
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Uuid
-from tidelog.base.ports import Disk, File, read_file
-from tidelog.storage import failed_sync
-from tidelog.storage.file_names import LOG, file_name
+from tidelog.base.ports import Disk, read_file
 from tidelog.storage.journal import files
 from tidelog.storage.journal.block import Block, JournalEntry, find_blocks
+from tidelog.storage.journal.put_back import put_back, sync
+from tidelog.storage.journal.unfinished_replay import UnfinishedReplay
 
 
 @dataclass(slots=True)
@@ -69,66 +69,47 @@ class JournalReplay:
     """Whose files lacked something."""
     bytes: int = 0
     damage: list[str] = field(default_factory=list)
+    failed: dict[str, OSError | StorageError] = field(default_factory=dict)
+    """By the names of their directories, why logs do not have yet what the journal has of them."""
+    unfinished: UnfinishedReplay | None = None
+    """Holds the entries of these."""
 
 
 def replay(
     disk: Disk, log_dir: str, journal_id: bytes, topic_id_of: Callable[[str], Uuid | None]
 ) -> JournalReplay:
-    """Write what the files lack, and sync them. `topic_id_of` a partition directory; None if unreadable."""
+    """Write what the files lack, and sync them. `topic_id_of` a partition directory; None if unreadable.
+
+    A log whose files fail stays behind, and the journal must stay for it. Raises OSError where the journal
+    cannot be read, or cannot be told which logs need it no more.
+    """
     content = read_journal(disk, log_dir, journal_id)
     done = JournalReplay(damage=content.damage)
-    by_file: dict[tuple[str, int], list[JournalEntry]] = {}
+    by_directory: dict[str, list[JournalEntry]] = {}
     for entry in content.entries():
-        by_file.setdefault((entry.directory, entry.base), []).append(entry)
-    paths: list[str] = []
-    for (name, base), entries in by_file.items():
+        by_directory.setdefault(entry.directory, []).append(entry)
+    paths: dict[str, list[str]] = {}
+    for name, entries in by_directory.items():
         directory = f"{log_dir}/{name}"
-        path = f"{directory}/{file_name(base, LOG)}"
-        if not disk.exists(path):
-            continue  # the log was deleted or moved, or retention took the segment
-        topic_id = topic_id_of(directory)
-        wanted = [entry for entry in entries if topic_id is None or entry.topic_id == topic_id]
-        written = _put_back(disk, path, wanted)
-        done.logs += written > 0
-        done.bytes += written
-        paths.append(path)
-    for path in paths:  # once all are written: a file system then commits many of them together
-        _sync(disk, path)
+        try:
+            written, paths[name] = put_back(disk, directory, topic_id_of(directory), entries)
+        except (OSError, StorageError) as error:
+            done.failed[name] = error
+        else:
+            done.logs += written > 0
+            done.bytes += written
+    for (
+        name,
+        of_log,
+    ) in paths.items():  # once all are written: a file system then commits many of them together
+        try:
+            sync(disk, of_log)
+        except (OSError, StorageError) as error:
+            done.failed[name] = error
+    if done.failed:
+        next_sequence = content.blocks[-1].sequence + 1
+        voids = content.voids | dict.fromkeys(by_directory.keys() - done.failed.keys(), next_sequence)
+        kept = {name: by_directory[name] for name in done.failed}
+        done.unfinished = UnfinishedReplay(disk, log_dir, kept, voids, next_sequence)
+        done.unfinished.write_voids()
     return done
-
-
-def _put_back(disk: Disk, path: str, entries: list[JournalEntry]) -> int:
-    written = 0
-    file = disk.open(path)
-    try:
-        for entry in entries:
-            written += _put_entry_back(file, entry.position, bytes(entry.data))
-    finally:
-        file.close()
-    return written
-
-
-def _sync(disk: Disk, path: str) -> None:
-    """Also what was there: the kernel may not have written it yet."""
-    file = disk.open(path)
-    try:
-        file.sync()
-    except OSError:
-        failed_sync.mark(disk, path.rpartition("/")[0])
-        raise
-    finally:
-        file.close()
-
-
-def _put_entry_back(file: File, position: int, data: bytes) -> int:
-    if file.read_at(position, len(data)) == data:
-        # After a failed sync the kernel takes for written what it never wrote.
-        file.write_again(position, len(data))
-        return 0
-    file.write_at(position, [data])
-    if file.read_at(position, len(data)) != data:
-        # An encrypted file has lost the frame of these bytes: what lies behind is written once more, too.
-        behind = file.read_at(position + len(data), max(0, file.size() - position - len(data)))
-        file.truncate(position)
-        file.write_at(position, [data + behind])
-    return len(data)

@@ -250,3 +250,76 @@ def test_a_topic_that_is_called_as_the_journal_is_harms_nothing() -> None:
     assert rig.log_dir.offline is None
     assert "tidelog-journal.0-0" in rig.disk.names("/data")
     assert rig.log.end == 3
+
+
+def crashed_with_a_log_that_fails(operation: str = "write") -> Rig:
+    """Its file lost what only the journal has, and another log is well."""
+    rig = Rig()
+    for _ in range(4):
+        rig.share()
+    rig.disk.open(FILE).truncate(rig.disk.size(FILE) // 4)
+    rig.disk.release_locks()
+    rig.disk.fail(operation, "/orders-0/0000")
+    rig.log_dir = LogDir(rig.disk, "/data")
+    rig.log_dir.open(LogDirIdentity("c", 1, "d"))
+    rig.log_dir.use_journal(1 << 15, 2, lambda: b"k" * 16)
+    return rig
+
+
+@pytest.mark.parametrize("operation", ["open", "read", "write", "sync"])
+def test_a_log_whose_file_fails_while_the_journal_is_replayed_is_offline_alone(
+    operation: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        rig = crashed_with_a_log_that_fails(operation)
+    assert "/data/orders-0 cannot take back what only the journal has of it" in caplog.text
+    assert rig.log_dir.offline is None
+    with pytest.raises(OSError, match="Input/output"):
+        rig.log_dir.open_log("orders", TOPIC, 0, LogConfig(), now_ms=0)
+    rig.log_dir.open_log("others", b"o" * 16, 0, LogConfig(), now_ms=0, is_new=True)
+    assert rig.log_dir.journal is not None
+    assert rig.log_dir.journal.failure is not None
+    rig.log_dir.logs_are_closed([], in_order=True)
+    rig.log_dir.close()
+    assert not rig.disk.exists("/data/.kafka_cleanshutdown")
+    rig.disk.heal()
+    rig.open()
+    assert (rig.log.end, rig.journal_files()) == (4, [])
+
+
+def test_a_log_that_works_again_is_opened_with_all_it_had_and_the_journal_can_begin_anew() -> None:
+    rig = crashed_with_a_log_that_fails()
+    rig.disk.heal()
+    assert not rig.log_dir.can_restart_journal
+    assert rig.log_dir.open_log("orders", TOPIC, 0, LogConfig(), now_ms=0).end == 4
+    assert rig.log_dir.can_restart_journal
+    rig.log_dir.end_failed_journal()()
+    assert rig.meta().startswith(b"version=1\n")
+    assert rig.journal_files() == []
+
+
+def test_a_log_that_takes_the_name_of_one_that_was_left_out_gets_nothing_of_it() -> None:
+    rig = crashed_with_a_log_that_fails()
+    rig.disk.heal()
+    removed = rig.log_dir.forget(TOPIC, 0)
+    assert removed is not None
+    rig.log_dir.files.remove(rig.log_dir.files.mark_deleted(removed, b"u" * 16))
+    rig.log_dir.open_log("orders", TOPIC, 0, LogConfig(), now_ms=0, is_new=True)
+    rig.disk.release_locks()
+    rig.open()
+    assert rig.log.end == 0
+
+
+def test_a_full_disk_at_a_start_leaves_out_logs_until_there_is_room() -> None:
+    rig = Rig()
+    for _ in range(4):
+        rig.share()
+    rig.disk.open(FILE).truncate(rig.disk.size(FILE) // 4)
+    rig.disk.release_locks()
+    rig.disk.fail("write", "/orders-0/", error=errno.ENOSPC)
+    rig.log_dir = LogDir(rig.disk, "/data")
+    rig.log_dir.open(LogDirIdentity("c", 1, "d"))
+    with pytest.raises(OSError, match="No space"):
+        rig.log_dir.open_log("orders", TOPIC, 0, LogConfig(), now_ms=0)
+    rig.disk.heal()
+    assert rig.log_dir.open_log("orders", TOPIC, 0, LogConfig(), now_ms=0).end == 4

@@ -184,6 +184,36 @@ def test_a_journal_that_fails_leaves_each_log_to_its_own_file() -> None:
     run(main())
 
 
+def test_a_journal_that_begins_anew_is_shared_again() -> None:
+    """No request is needed for that: the logs that it had entries of are synced by themselves."""
+
+    async def main() -> None:
+        rig = Rig()
+        rig.produce(0, 1, 2)
+        await rig.turns()
+        await rig.finish()
+        rig.produce(0, 1)
+        await rig.turns()
+        rig.disk.fail("sync", "tidelog-journal")
+        await rig.finish()
+        rig.disk.heal()
+        assert not rig.journal.is_unneeded
+        while rig.jobs:
+            await rig.finish()
+        assert rig.journal.is_unneeded
+        assert [one.log.recovery_point for one in rig.partitions] == [2, 2, 1]
+        rig.journal.begin_anew()
+        rig.journal.created(rig.journal.create()())
+        rig.produce(0, 1, 2)
+        await rig.turns()
+        assert rig.kinds() == ["JournalWrite"]
+        await rig.finish()
+        assert len(rig.done) == 8
+        await rig.flusher.drain()
+
+    run(main())
+
+
 def test_threads_that_are_busy_delay_a_shared_sync() -> None:
     async def main() -> None:
         rig = Rig()

@@ -214,9 +214,55 @@ def test_a_replay_whose_sync_fails_leaves_a_mark_for_the_next_start() -> None:
     rig.fill(1)
     rig.write("a-0", 0, b"abcd")
     rig.disk.fail("sync", "/a-0")
+    assert list(replay(rig.disk, "/data", ID, lambda _: TOPIC).failed) == ["a-0"]
+    assert failed_sync.is_marked(rig.disk, "/data/a-0")
+
+
+@pytest.mark.parametrize("operation", ["open", "read", "write", "sync"])
+def test_a_log_whose_file_fails_is_left_out_and_its_entries_stay(operation: str) -> None:
+    rig = Rig()
+    rig.fill(1)
+    rig.write("a-0", 0, b"abcd")
+    rig.write("b-0", 0, b"efgh")
+    rig.disk.fail(operation, "/a-0/")
+    done = replay(rig.disk, "/data", ID, lambda _: TOPIC)
+    rig.disk.heal()
+    assert list(done.failed) == ["a-0"]
+    assert rig.disk.open(FILE.format("b-0")).read_at(0, 99) == b"efgh"
+    assert done.unfinished is not None
+    for is_next_start in (False, True):
+        kept = read_journal(rig.disk, "/data", ID).entries()
+        assert [(entry.directory, bytes(entry.data)) for entry in kept] == [("a-0", b"abcd")]
+        if is_next_start:
+            replay(rig.disk, "/data", ID, lambda _: TOPIC)
+    assert rig.disk.open(FILE.format("a-0")).read_at(0, 99) == b"abcd"
+
+
+def test_a_replay_that_cannot_say_which_logs_are_done_fails() -> None:
+    rig = Rig()
+    rig.fill(1)
+    rig.write("a-0", 0, b"abcd")
+    rig.disk.fail("write", "/a-0/")
+    rig.disk.fail("write", "/journal-void")
     with pytest.raises(OSError, match="Input/output"):
         replay(rig.disk, "/data", ID, lambda _: TOPIC)
-    assert failed_sync.is_marked(rig.disk, "/data/a-0")
+
+
+def test_a_log_that_was_left_out_is_completed_once_its_file_works() -> None:
+    rig = Rig()
+    rig.fill(1)
+    rig.write("a-0", 0, b"abcd")
+    rig.disk.fail("write", "/a-0/", error=errno.ENOSPC)
+    unfinished = replay(rig.disk, "/data", ID, lambda _: TOPIC).unfinished
+    assert unfinished
+    with pytest.raises(OSError, match="No space"):
+        unfinished.finish("a-0", TOPIC)
+    assert unfinished
+    rig.disk.heal()
+    unfinished.finish("a-0", TOPIC)
+    assert rig.disk.open(FILE.format("a-0")).read_at(0, 99) == b"abcd"
+    assert not unfinished
+    assert not read_journal(rig.disk, "/data", ID).entries()
 
 
 def test_a_replay_touches_no_log_of_another_topic_and_none_that_is_gone() -> None:
@@ -254,6 +300,28 @@ def test_without_knowing_what_is_void_nothing_is_replayed() -> None:
     done = replay(rig.disk, "/data", ID, lambda _: TOPIC)
     assert done.bytes == 0
     assert "no entry of the journal can be used" in done.damage[0]
+
+
+def test_a_journal_begins_anew_with_another_id_and_higher_sequences() -> None:
+    rig = Rig()
+    rig.fill(1)
+    rig.write()
+    rig.disk.fail("sync", JOURNAL, error=errno.EIO)
+    rig.write("b-0")
+    rig.disk.heal()
+    before = rig.journal.next_sequence
+    assert not rig.journal.is_unneeded
+    for name in ("a-0", "b-0"):
+        rig.journal.files_synced(name, before)
+    assert rig.journal.is_unneeded
+    rig.journal.begin_anew()
+    assert not rig.journal.mentions("a-0")
+    rig.fill(1)
+    assert rig.begun == [ID, ID]
+    rig.write()
+    assert rig.needed() == [before]
+    rig.journal.files_synced("a-0", before)  # of a sync that began before
+    assert rig.journal._segments[0].users
 
 
 def test_a_failed_write_is_the_end_of_the_journal() -> None:
