@@ -165,10 +165,14 @@ def replace_file(disk: Disk, path: str, data: bytes) -> None:
 
 
 def read_file(disk: Disk, path: str) -> bytes | None:
-    """The whole of a small file, or None where there is none."""
-    if not disk.exists(path):
+    """The whole of a small file, or None where there is none.
+
+    Raises OSError where that cannot be known, which `exists` would take for none.
+    """
+    try:
+        file = disk.open(path)
+    except FileNotFoundError:
         return None
-    file = disk.open(path)
     try:
         return file.read_at(0, file.size())
     finally:
