@@ -40,15 +40,19 @@ pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:R
 
 SEEDS_MAX = 60
 
-# Where the bugs further down were found first.
-LATE_MARKER_SEED = 19
+# Where the searches for rare bugs begin: at a seed that finds the bug, or a few before it. A change of the
+# product moves them; `pytest -s` tells which seed found it where a search takes long again.
+FALSE_LOG_SEED = 21
+GIVEN_AWAY_SEED = 22
+FEW_IN_SYNC_SEED = 19
+LATE_MARKER_SEED = 53
 OLD_COORDINATOR_SEED = 1
-GUARD_SEED = 29
+GUARD_SEED = 48
 SENT_AGAIN_SEED = 0
 REPLACED_SEED = 26
 GHOST_SEED = 0
 FLAP_SEED = 1
-EPOCH_START_SEED = 0
+EPOCH_START_SEED = 26
 MARK_SEED = 68
 
 
@@ -59,6 +63,7 @@ def problems_until(
     for seed in range(first_seed, first_seed + SEEDS_MAX):
         problems = run_seed(seed, scenario(seed), script).problems
         if any(re.search(pattern, problem) for problem in problems):
+            print(f"found by seed {seed}, the search began at {first_seed}")
             return problems
     pytest.fail(f"no check said {pattern!r} within {SEEDS_MAX} seeds")
 
@@ -91,7 +96,9 @@ def test_an_acknowledgement_before_the_isr_has_the_record(monkeypatch: pytest.Mo
 def test_a_follower_that_keeps_what_its_leader_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidelog.replication.partition.divergence", lambda log, last_epoch, offset: None)
     problems_until(
-        "differs from the other replicas", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1))
+        "differs from the other replicas",
+        lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)),
+        first_seed=FALSE_LOG_SEED,
     )
 
 
@@ -157,7 +164,7 @@ def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tidelog.broker.coordinators.runtime.service.load_shard", nothing)
     problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
-    problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2), first_seed=30)
+    problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2))
 
 
 def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_producer(
@@ -202,7 +209,11 @@ def test_offsets_of_a_transaction_that_stay_when_it_is_taken_back(monkeypatch: p
 def test_a_task_that_is_given_away_before_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InTheWay, "__contains__", lambda self, task: False)
     shared = {"streams_members": 2, "topics": {"t": 3}}
-    problems_until("^s.* commits for", lambda seed: rough(seed, "client_crash", "pause", **shared))
+    problems_until(
+        "^s.* commits for",
+        lambda seed: rough(seed, "client_crash", "pause", **shared),
+        first_seed=GIVEN_AWAY_SEED,
+    )
 
 
 def test_the_only_replica_that_may_lead_gets_back_what_a_flipped_bit_took() -> None:
@@ -221,6 +232,7 @@ def test_a_high_watermark_that_moves_with_too_few_in_sync(monkeypatch: pytest.Mo
     problems_until(
         r"was acknowledged up to .* and ELR \(\d",
         lambda seed: rough(seed, "isolate", nodes=5, durability="fsync", fault_gap_seconds=0.5),
+        first_seed=FEW_IN_SYNC_SEED,
     )
 
 
