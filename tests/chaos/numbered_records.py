@@ -50,7 +50,8 @@ class Writer(threading.Thread):
                 )
                 self.sent += 1
             except BufferError:
-                pass
+                self._producer.poll(0.01)  # until there is room: the broker needs the core to come back
+                continue
             self._producer.poll(0 if self.sent % 20 else 0.002)
 
     def stop(self) -> None:
