@@ -16,7 +16,9 @@ TOGETHER = {
     # These start what they need themselves, so they need not wait for the others of their directory.
     "tests/spark/test_demo_pipeline.py": "a demonstration",
     "tests/spark/test_pipeline_command.py": "pipelines",
+    "tests/spark/test_planted_secret.py": "planted secrets",
     "tests/spark/test_source_connect.py": "Spark Connect",
+    "tests/spark/test_lake_sync.py::test_the_command_": "a sync by the command",
     "tests/spark/test_two_phase_commit.py": "two-phase-commit",
     "tests/spark/": "Spark",
     "tests/deploy/test_packages.py": "packages",
@@ -50,6 +52,12 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return next((what for where, what in TOGETHER.items() if nodeid.startswith(where)), nodeid)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What shares something dear takes long, and goes first: at the end other workers would wait for it."""
+    if config.getoption("dist", "no") == "loadgroup":
+        items.sort(key=lambda item: not item.nodeid.startswith(tuple(TOGETHER)))
 
 
 @pytest.hookimpl(optionalhook=True)

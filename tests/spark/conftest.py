@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.spark.broker_topics import Topics
+from tests.spark.jvm import quick_java
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:
@@ -44,6 +45,15 @@ def missing() -> str | None:
     except NoJava as error:
         return str(error)
     return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def java_options() -> Iterator[None]:
+    """Of every JVM that these tests start, in this process or through the command."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in quick_java().items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")
