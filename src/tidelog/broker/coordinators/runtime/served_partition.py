@@ -51,6 +51,7 @@ class ServedPartition(Generic[ShardT]):
         self._on_appended = on_appended
         self._gathered: list[ShardDecision[Any]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = 0.0
         self._closed = False
 
     @property
@@ -176,11 +177,15 @@ class ServedPartition(Generic[ShardT]):
         for note in self._shard.take_notes():
             self._log.info("%s", note)
         self._after_step(self)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         deadline = self._shard.next_deadline
+        timer = self._timer
+        if timer is not None:
+            if deadline is not None and deadline >= self._rings_at and not self._closed:
+                return  # nothing is due when it rings, and it is set anew then: cheaper than with each step
+            timer.cancel()
+            self._timer = None
         if deadline is not None and not self._closed:
+            self._rings_at = deadline
             delay = max(0.0, deadline - self._clock.monotonic())
             self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
 

@@ -34,12 +34,16 @@ async def handle(context: Context, request: AddPartitionsToTxnRequest) -> AddPar
     if context.version > LAST_FOR_CLIENTS:
         if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
             return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        results = await asyncio.gather(*(_answer(context, one) for one in request.transactions))
-        return AddPartitionsToTxnResponse(results_by_transaction=list(results))
+        asked = request.transactions
+        if len(asked) == 1:  # as a single producer has it: without a task of its own
+            results = [await _answer(context, asked[0])]
+        else:
+            results = await asyncio.gather(*(_answer(context, one) for one in asked))
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
     wanted = _partitions(request.v3_and_below_topics)
     producer = Identity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-    asked = AddRequest(request.v3_and_below_transactional_id, producer, wanted)
-    verdicts = _refusals(context, asked) or await _add(context, asked)
+    adding = AddRequest(request.v3_and_below_transactional_id, producer, wanted)
+    verdicts = _refusals(context, adding) or await _add(context, adding)
     if context.version < KNOWS_FENCED_FROM:
         verdicts = {
             one: ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error

@@ -278,6 +278,26 @@ def test_leases_expire_by_the_timers_of_the_shard(disk: MemoryDisk) -> None:
     run(main())
 
 
+def test_the_timer_follows_the_earliest_deadline(disk: MemoryDisk) -> None:
+    async def main() -> None:
+        broker = Broker(1, disk)
+        broker.lead(1, epoch=1)
+        await broker.acquired("a", "ann")
+        shard = broker.locks.of("a").shard
+        shard._lease_seconds = 5
+        await broker.acquired("b", "bob")
+        await asyncio.sleep(6)
+        assert shard.owners == {"a": "ann"}, "an earlier deadline moves the timer"
+        shard._lease_seconds = 60
+        await broker.acquired("c", "cid")
+        await asyncio.sleep(25)
+        assert shard.owners == {"c": "cid"}, "a later one leaves it where it is"
+        await asyncio.sleep(36)
+        assert shard.owners == {}, "and it is set again"
+
+    run(main())
+
+
 def test_it_loads_from_its_log_and_is_refused_until_then(disk: MemoryDisk) -> None:
     async def main() -> None:
         broker = Broker(1, disk)
