@@ -90,9 +90,16 @@ class Follower:
 
     def _is_current(self, asked: FetchPosition) -> bool:
         partition = self._partition
-        if partition.log.offline is not None:
+        log = partition.log
+        if log.health.offline is not None:
             raise refusals.offline(partition)
-        return not partition.is_leader and asked == self._position()
+        offset, last_epoch, leader_epoch = asked
+        return (
+            offset == log.end
+            and last_epoch == log.leader_epochs.latest
+            and leader_epoch == partition.leader_epoch
+            and not partition.is_leader
+        )
 
     # What the leader answers
 
@@ -117,7 +124,11 @@ class Follower:
                 position, header = batches[-1]
                 count = position + header.size
                 self._make_room(batches[0][1], leader_log_start)
-                self._on_disk(lambda: log.append_as_follower(records[:count], batches, now_ms=now_ms))
+                try:
+                    log.append_as_follower(records[:count], batches, now_ms=now_ms)
+                except KafkaError:
+                    self._release_if_offline()
+                    raise
         mark = self._leader_mark
         mark.end = max(mark.end, leader_high_watermark)
         if count:
@@ -253,10 +264,13 @@ class Follower:
         return Truncation(log.end, deletions)
 
     def _on_disk(self, work: Callable[[], ResultT]) -> ResultT:
-        partition = self._partition
         try:
             return work()
         except KafkaError:
-            if partition.log.offline is not None:
-                partition.release_all(refusals.offline(partition))
+            self._release_if_offline()
             raise
+
+    def _release_if_offline(self) -> None:
+        partition = self._partition
+        if partition.log.offline is not None:
+            partition.release_all(refusals.offline(partition))

@@ -28,9 +28,10 @@ class FollowerFetchSession:
         self._changed: dict[PartitionKey, FetchPartition] = {}
         self._forgotten: dict[PartitionKey, None] = {}
 
-    def __len__(self) -> int:
-        """Returns the number of partitions that the next request fetches, named or not."""
-        return len(self._sent) + sum(key not in self._sent for key in self._changed)
+    @property
+    def is_empty(self) -> bool:
+        """The next request would fetch no partition, named or not."""
+        return not self._sent and not self._changed
 
     @property
     def has_changes(self) -> bool:
@@ -61,12 +62,14 @@ class FollowerFetchSession:
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch == INITIAL_EPOCH:
             request.topics = _by_topic(self._sent.items())
+            self._forgotten.clear()
         else:
             request.topics = _by_topic(self._changed.items())
-            request.forgotten_topics_data = _forgotten(self._forgotten)
+            if self._forgotten:
+                request.forgotten_topics_data = _forgotten(self._forgotten)
+                self._forgotten.clear()
             self._epoch = self._epoch + 1 if self._epoch < EPOCH_MAX else 1
         self._changed.clear()
-        self._forgotten.clear()
 
     def accept(self, session_id: int) -> None:
         """A request was answered. Session 0: the leader keeps none, so every request names all partitions."""

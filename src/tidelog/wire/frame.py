@@ -96,15 +96,26 @@ def _header_tags(frame: memoryview, position: int) -> int:
 def write_request(
     api_key: int, version: int, correlation_id: int, client_id: str | None, message: Message
 ) -> list[Part]:
+    return request_writer(api_key, version, client_id, type(message))(correlation_id, message)
+
+
+def request_writer(
+    api_key: int, version: int, client_id: str | None, request_class: type[Message]
+) -> Callable[[int, Any], list[Part]]:
+    """`write_request` with all that one API, version and client need looked up."""
     name = b"" if client_id is None else client_id.encode()
     length = -1 if client_id is None else len(name)
     if length > 0x7FFF:
         raise ProtocolError(f"a client id of {length} bytes")
-    out = bytearray(_SIZED_REQUEST.pack(0, api_key, version, correlation_id, length))
-    out += name
-    if API[api_key].is_flexible(version):
-        out.append(0)
-    return _sized(out, encoder(type(message), version)(message, out))
+    pack = _SIZED_REQUEST.pack
+    rest = name + b"\0" if API[api_key].is_flexible(version) else name
+    encode = encoder(request_class, version)
+
+    def write(correlation_id: int, message: Any) -> list[Part]:
+        out = bytearray(pack(0, api_key, version, correlation_id, length) + rest)
+        return _sized(out, encode(message, out))
+
+    return write
 
 
 def write_response(api_key: int, version: int, correlation_id: int, message: Message) -> list[Part]:

@@ -37,7 +37,7 @@ def test_everything_is_named_once_and_then_only_what_changes() -> None:
     assert session.has_changes
     assert sent(session) == (42, 2, [(A, 1, 5)], [(B, 0)])
     assert sent(session) == (42, 3, [], []), "a second request may follow before the first is answered"
-    assert len(session) == 2
+    assert not session.is_empty
 
 
 def test_after_a_failure_everything_is_named_under_the_old_id_so_that_the_leader_forgets_it() -> None:
@@ -70,10 +70,10 @@ def test_what_was_forgotten_and_is_wanted_again_is_not_forgotten() -> None:
     sent(session)
     session.accept(42)
     session.forget((A, 0))
-    assert len(session) == 0
+    assert session.is_empty
     session.want((A, 0), at(0, 3))
     assert sent(session) == (42, 1, [(A, 0, 3)], [])
-    assert len(session) == 1
+    assert not session.is_empty
 
 
 def test_the_epoch_begins_again_at_one() -> None:

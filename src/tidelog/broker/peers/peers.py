@@ -99,11 +99,11 @@ class Peers:
         return answer
 
     def begin(
-        self, node_id: NodeId, api_key: int, version: int, request: Message, *, seconds: float, lane: str
+        self, node_id: NodeId, api_key: int, version: int, request: Message, *, deadline: float, lane: str
     ) -> PeerCall:
         """Make one attempt, on the connection of the lane's last such call, and without a task.
 
-        Raises OSError if the broker cannot be reached.
+        The caller gives it up at the deadline. Raises OSError if the broker cannot be reached.
         """
         links, link = self._pick(node_id, lane, in_order=True)
         answer, read = link.begin(api_key, version, request)
@@ -115,7 +115,8 @@ class Peers:
             else:
                 self._drop(links, link)
 
-        return PeerCall(asyncio.ensure_future(answer), read, seconds, ended)
+        future = answer if type(answer) is asyncio.Future else asyncio.ensure_future(answer)
+        return PeerCall(future, read, deadline, ended)
 
     def send(self, node_id: NodeId, api_key: int, version: int, request: Message) -> None:
         """Send without a response; the request is lost if the peer is out of reach. Never waits or raises."""

@@ -7,7 +7,7 @@ import logging
 from enum import Enum, auto
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs, Uuid
+from tidelog.base.ids import TimestampMs
 from tidelog.replication.partition import FetchPosition, Partition, Truncation
 from tidelog.wire.messages.fetch import FetchPartition, PartitionData
 
@@ -39,12 +39,11 @@ class Next(Enum):
 
 
 class CopiedPartition:
-    __slots__ = ("_asked", "_failures", "asked_in", "directory", "is_behind", "key", "partition", "retry_at")
+    __slots__ = ("_asked", "_failures", "asked_in", "is_behind", "key", "partition", "retry_at")
 
-    def __init__(self, partition: Partition, directory: Uuid) -> None:
+    def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.key = partition.topic_id, partition.index
-        self.directory = directory
         self.asked_in = 0
         """The number of the request that says from where. Answers to earlier ones mean nothing any more."""
         self.is_behind = True
@@ -68,7 +67,6 @@ class CopiedPartition:
             last_fetched_epoch=position.last_epoch,
             log_start_offset=partition.log.start,
             partition_max_bytes=bytes_max,
-            replica_directory_id=self.directory,
         )
 
     def take(self, answer: PartitionData, now_ms: TimestampMs) -> Next:

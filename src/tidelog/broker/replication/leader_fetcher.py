@@ -3,12 +3,15 @@
 The next request acknowledges what the last one brought, so nothing may come between an append and it.
 While one waits at the leader for new records, a second one may follow with partitions to add; the leader
 then lets go of the first.
+
+There is no task: `_take_turn` does all that there is to do, and is called with each answer and after each
+change. A quiet cluster has a round for each record, and to wake a task would cost a tenth of it.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,6 +36,8 @@ TURN_BYTES = 2 * 1024 * 1024
 PARTITION_BYTES = 4 * 1024
 """What is appended before others get their turn on the loop, and what a partition costs besides its bytes."""
 FAREWELL_SECONDS = 1.0
+EARLY_SECONDS = 0.001
+"""Timers of some loops are exact to a millisecond, and may ring early."""
 
 log = logging.getLogger("tidelog.broker.followers")
 
@@ -54,6 +59,7 @@ class LeaderFetcher:
     def __init__(self, leader: NodeId, parts: FetcherParts) -> None:
         self._leader = leader
         self._parts = parts
+        self._loop = asyncio.get_running_loop()  # to ask for it each time would be a system call each time
         self._copied: dict[PartitionKey, CopiedPartition] = {}
         self._truncated: list[CopiedPartition] = []  # and not written down yet
         self._put_off: dict[PartitionKey, CopiedPartition] = {}
@@ -62,27 +68,25 @@ class LeaderFetcher:
         self._next_number = 1  # of requests
         self._failures = 0
         self._closed_until = 0.0  # by the back-off after a failed request
-        self._awake = asyncio.Event()
+        self._taking: Iterator[None] | None = None  # an answer that is larger than a turn
+        self._is_awake = False  # a turn is about to come
+        self._is_stopped = False
         self._alarm: asyncio.TimerHandle | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._time_limit: asyncio.TimerHandle | None = None  # of the oldest request under way
 
     def __len__(self) -> int:
         return len(self._copied)
 
-    def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"fetch from {self._leader}")
-
     async def stop(self) -> None:
         """Close the session at the leader, if it answers quickly."""
+        self._is_stopped = True
         for _, call in self._in_flight:
             call.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for timer in (self._alarm, self._time_limit):
+            if timer is not None:
+                timer.cancel()
         if self._session.is_open:
-            request = self._new_request(wait_ms=0)
+            request = self._new_request(self._parts.config(), wait_ms=0)
             self._session.fill_last(request)
             try:
                 await self._parts.peers.call(
@@ -104,7 +108,7 @@ class LeaderFetcher:
         self._put_off.pop(key, None)
         if self._copied.pop(key, None) is not None:
             self._session.forget(key)
-            self._awake.set()
+            self._wake()
 
     def _ask(self, copied: CopiedPartition) -> None:
         """From where the log ends now, once that is as durable as asking for more makes it seem."""
@@ -120,10 +124,10 @@ class LeaderFetcher:
             return
         if asked is not None:
             self._session.want(copied.key, asked)
-            self._awake.set()
+            self._wake()
         elif copied.partition.follower.must_checkpoint:
             self._truncated.append(copied)
-            self._awake.set()
+            self._wake()
         else:
             # Out of the session meanwhile: the old position must not be asked for any more.
             self._session.forget(copied.key)
@@ -139,43 +143,51 @@ class LeaderFetcher:
         seconds_max = self._parts.config().int("replica.fetch.backoff.ms") / 1000
         copied.put_off(self._now, seconds_max)
         self._put_off[copied.key] = copied
-        self._awake.set()
+        self._wake()
 
     # The loop
 
     @property
     def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+        return self._loop.time()
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                while self._in_flight and self._in_flight[0][1].is_done:
-                    await self._answered(*self._in_flight.popleft())
-                self._awake.clear()  # what happened up to here is seen to below
-                self._ask_again()
-                self._checkpoint_truncated()
-                self._send_what_may_be_sent()
-            except Exception:
-                log.exception("copying from broker %d failed; it begins anew", self._leader)
-                self._failed("failed inside this broker")
-                for copied in tuple(self._copied.values()):
-                    self._retry_later(copied)
-            await self._awake.wait()
+    def _wake(self) -> None:
+        if not self._is_awake:
+            self._is_awake = True
+            self._loop.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        if self._is_stopped:
+            return
+        try:
+            self._is_awake = True  # what the answers change is seen to below
+            if not self._take_answers():
+                self._loop.call_soon(self._take_turn)
+                return
+            self._is_awake = False
+            self._ask_again()
+            self._checkpoint_truncated()
+            self._send_what_may_be_sent()
+        except Exception:
+            log.exception("copying from broker %d failed; it begins anew", self._leader)
+            self._taking, self._is_awake = None, False
+            self._failed("failed inside this broker")
+            for copied in tuple(self._copied.values()):
+                self._retry_later(copied)
 
     def _send_what_may_be_sent(self) -> None:
         wait = self._closed_until - self._now
         if wait > 0:
             self._wake_in(wait)
         elif not self._in_flight:
-            if len(self._session):
+            if not self._session.is_empty:
                 self._send()
         elif len(self._in_flight) == 1 and self._session.is_open and self._session.has_changes:
             self._send()
 
     def _send(self) -> None:
         config = self._parts.config()
-        request = self._new_request(wait_ms=config.int("replica.fetch.wait.max.ms"))
+        request = self._new_request(config, wait_ms=config.int("replica.fetch.wait.max.ms"))
         self._session.fill(request)
         number = self._next_number
         self._next_number += 1
@@ -185,7 +197,7 @@ class LeaderFetcher:
                 ApiKey.FETCH,
                 VERSION,
                 request,
-                seconds=config.int("replica.socket.timeout.ms") / 1000,
+                deadline=self._now + config.int("replica.socket.timeout.ms") / 1000,
                 lane=LANE,
             )
         except OSError as error:
@@ -193,10 +205,21 @@ class LeaderFetcher:
             self._wake_in(self._closed_until - self._now)
             return
         self._in_flight.append((number, call))
-        call.when_done(self._awake.set)
+        call.when_done(self._take_turn)
+        if self._time_limit is None:
+            self._time_limit = self._loop.call_at(call.deadline, self._give_up_late)
 
-    def _new_request(self, *, wait_ms: int) -> FetchRequest:
-        config = self._parts.config()
+    def _give_up_late(self) -> None:
+        """One timer for all requests, and not one for each: mostly it finds a request that is young."""
+        self._time_limit = None
+        now = self._now + EARLY_SECONDS
+        for _, call in self._in_flight:
+            if call.deadline > now:
+                self._time_limit = self._loop.call_at(call.deadline, self._give_up_late)
+                return
+            call.give_up()
+
+    def _new_request(self, config: BrokerConfig, *, wait_ms: int) -> FetchRequest:
         return FetchRequest(
             replica_state=ReplicaState(
                 replica_id=self._parts.peers.node_id, replica_epoch=self._parts.broker_epoch()
@@ -208,7 +231,19 @@ class LeaderFetcher:
 
     # Answers
 
-    async def _answered(self, number: int, call: PeerCall) -> None:
+    def _take_answers(self) -> bool:
+        """Append what has come. False: others have their turn first, and there is more."""
+        while True:
+            if self._taking is None:
+                if not self._in_flight or not self._in_flight[0][1].is_done:
+                    return True
+                self._taking = self._answered(*self._in_flight.popleft())
+            for _ in self._taking:
+                return False
+            self._taking = None
+
+    def _answered(self, number: int, call: PeerCall) -> Iterator[None]:
+        """Yields where others get their turn."""
         try:
             response: FetchResponse = call.result()
         except OSError as error:
@@ -230,7 +265,7 @@ class LeaderFetcher:
                 if appended >= TURN_BYTES:
                     appended = 0
                     self._checkpoint_truncated()
-                    await asyncio.sleep(0)
+                    yield
 
     def _take(self, copied: CopiedPartition, answer: PartitionData) -> None:
         partition = copied.partition
@@ -285,7 +320,7 @@ class LeaderFetcher:
     def _wake_in(self, seconds: float) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_later(max(seconds, 0), self._awake.set)
+        self._alarm = self._loop.call_later(max(seconds, 0), self._wake)
 
     def _is_held_back(self, copied: CopiedPartition) -> bool:
         quota = self._parts.quota

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from tidelog.base.ids import Epoch, NodeId, Uuid
+from tidelog.base.ids import Epoch, NodeId
 from tidelog.broker.replication.copied_partition import CopiedPartition
 from tidelog.broker.replication.leader_fetcher import FetcherParts, LeaderFetcher
 from tidelog.metadata.image.entities import NO_LEADER
@@ -22,11 +22,9 @@ class ReplicaFetchers:
         self,
         parts: FetcherParts,
         *,
-        directory_of: Callable[[Partition], Uuid],
         is_hosted: Callable[[Partition], bool],
     ) -> None:
         self._parts = parts
-        self._directory_of = directory_of
         self._is_hosted = is_hosted
         self._fetchers: dict[NodeId, LeaderFetcher] = {}
         self._leaders: dict[PartitionKey, tuple[NodeId, Epoch]] = {}
@@ -65,8 +63,7 @@ class ReplicaFetchers:
         fetcher = self._fetchers.get(leader)
         if fetcher is None:
             fetcher = self._fetchers[leader] = LeaderFetcher(leader, self._parts)
-            fetcher.start()
-        fetcher.add(CopiedPartition(partition, self._directory_of(partition)))
+        fetcher.add(CopiedPartition(partition))
 
     def forget(self, partition: Partition) -> None:
         """The partition is led here now, or is gone, or has no leader."""

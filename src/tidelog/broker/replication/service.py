@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tidelog.base.ids import ZERO_UUID, Epoch, Uuid
+from tidelog.base.ids import Epoch
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.hosted import HostedPartitions
@@ -54,7 +54,7 @@ class Replication:
             broker_epoch=broker_epoch,
             checkpoint_now=partitions.checkpoint_now,
         )
-        self.fetchers = ReplicaFetchers(parts, directory_of=self._directory_of, is_hosted=self._is_hosted)
+        self.fetchers = ReplicaFetchers(parts, is_hosted=self._is_hosted)
 
     def start(self) -> None:
         """Partitions that get a role from now on are copied, or watched over."""
@@ -73,12 +73,6 @@ class Replication:
 
     def _is_hosted(self, partition: Partition) -> bool:
         return self._partitions.current(partition.topic_id, partition.index) is partition
-
-    def _directory_of(self, partition: Partition) -> Uuid:
-        for log_dir in self._partitions.log_dirs:
-            if log_dir.offline is None and log_dir.holds(partition.log.directory):
-                return log_dir.id
-        return ZERO_UUID
 
     def _quota(self, side: str) -> ReplicationQuota:
         metadata = self._metadata

@@ -39,6 +39,7 @@ class PeerWire(asyncio.BufferedProtocol):
     ) -> None:
         """`why_lost` words the error of a connection that breaks, where there is more to say than that."""
         self.name = name
+        self._loop = asyncio.get_running_loop()
         self._chunk = chunk
         self._pool = pool
         self._on_end = on_end
@@ -59,7 +60,7 @@ class PeerWire(asyncio.BufferedProtocol):
     # Requests
 
     def call(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
-        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[memoryview] = self._loop.create_future()
         if self.end is not None:
             answer.set_exception(self.end)
         elif len(self._waiting) + len(self._held) >= WAITING_MAX or self._is_stuck():
@@ -82,7 +83,7 @@ class PeerWire(asyncio.BufferedProtocol):
 
     def call_first(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
         """As `call`, ahead of the requests that are held: for what must precede them."""
-        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[memoryview] = self._loop.create_future()
         if self.end is not None or self._transport is None:
             answer.set_exception(self.end or ConnectionError(f"{self.name} is not connected"))
         else:

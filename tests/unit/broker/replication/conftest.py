@@ -13,7 +13,7 @@ import pytest
 from tests.rigs.log import NOW_MS
 from tidelog.base.config.config import BrokerConfig, load
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
+from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Buffer
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.quota import ReplicationQuota
@@ -149,7 +149,6 @@ class Broker:
         )
         self.fetchers = ReplicaFetchers(
             parts,
-            directory_of=lambda _: ZERO_UUID,
             is_hosted=lambda p: self.hosted.by_key.get((p.topic_id, p.index)) is p,
         )
 

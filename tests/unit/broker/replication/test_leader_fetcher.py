@@ -196,6 +196,32 @@ def test_a_leader_that_cannot_be_reached_is_tried_until_it_can(on_rig: OnRig) ->
     on_rig(work)
 
 
+def test_a_leader_that_does_not_answer_is_given_up_after_the_time_limit(on_rig: OnRig) -> None:
+    async def work(rig: Any) -> None:
+        rig.create()
+        await asyncio.sleep(0.3)
+        serve, hangs = rig.serve, True
+
+        async def serve_if_well(node: int, frame: memoryview) -> list[Any]:
+            if hangs:
+                await asyncio.sleep(10_000)
+            answer: list[Any] = await serve(node, frame)
+            return answer
+
+        rig.serve = serve_if_well
+        began = now()
+        written = rig[1].produce(b"a")  # goes to the fetches that wait, and the next ones hang
+        await asyncio.sleep(1)
+        rig.create()  # named by a second request, which hangs as well
+        await asyncio.sleep(3)
+        hangs = False
+        assert await written is None
+        assert 6 <= now() - began < 6.5, "each request has its own five seconds"
+        assert rig[2].values() == rig[3].values() == [b"a"]
+
+    on_rig(work, **{"replica.socket.timeout.ms": "5000"})
+
+
 def test_a_leader_that_forgot_the_session_gets_everything_again(on_rig: OnRig) -> None:
     async def work(rig: Any) -> None:
         rig.create(partitions=3)
