@@ -65,8 +65,8 @@ differ), and lets a process join the in-sync set as the process that it was befo
 then missing in the set).
 """
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -75,6 +75,8 @@ from tidelog.base.ports import Clock, Random
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.replica_sessions import FollowedPartition, ReplicaSession, ReplicaSessions
+from tidelog.broker.replication.waiting_fetch import WaitingFetch
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
 from tidelog.broker.requests.fetch_sessions import NO_SESSION
 from tidelog.replication import refusals
@@ -88,8 +90,6 @@ from tidelog.wire.messages.fetch import (
 )
 
 WAIT_MS_MAX = 60_000
-TELL_SECONDS = 0.02
-"""How long a waiting follower may go without hearing of a new high watermark."""
 SWEEP_SECONDS = 1.0
 SWEEP_PARTITIONS = 200
 """How often it is noted, for partitions that are not named, that their follower is still there; and for how
@@ -119,8 +119,14 @@ class ReplicaFetches:
         """Of records, to all followers."""
 
     def handle(
-        self, request: FetchRequest, version: int, replica_id: NodeId, broker_epoch: Epoch
-    ) -> "FetchResponse | asyncio.Future[FetchResponse]":
+        self,
+        request: FetchRequest,
+        version: int,
+        replica_id: NodeId,
+        broker_epoch: Epoch,
+        is_allowed: Callable[[], bool] | None = None,
+    ) -> FetchResponse | LateAnswer[FetchResponse]:
+        """`is_allowed` is asked after a wait: the sender may have lost its permission meanwhile."""
         try:
             session = self.sessions.resume(request, version, replica_id, broker_epoch)
         except KafkaError as error:
@@ -134,15 +140,24 @@ class ReplicaFetches:
             followed.is_answered = False
             session.dirty[followed] = None
         missing = request.min_bytes - reading.bytes_read
-        waiting = _WaitingFetch(session, missing, min(request.max_wait_ms, WAIT_MS_MAX) / 1000, self._finish)
-        waiting.request = request
-        session.waiting = waiting
+        seconds = min(request.max_wait_ms, WAIT_MS_MAX) / 1000
+        finish = self._finish if is_allowed is None else partial(self._finish_if, is_allowed)
+        session.waiting = waiting = WaitingFetch(session, request, missing, seconds, finish)
         if session.stale:
             waiting.on_offsets()
-        return waiting.future
+        return waiting.answer
 
     def _finish(self, session: ReplicaSession, request: FetchRequest) -> FetchResponse:
         return self._respond(session, self._read(session, request))
+
+    def _finish_if(
+        self, is_allowed: Callable[[], bool], session: ReplicaSession, request: FetchRequest
+    ) -> FetchResponse:
+        if is_allowed():
+            return self._finish(session, request)
+        if session.id == NO_SESSION:
+            session.end()
+        return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
     # Reading
 
@@ -150,35 +165,41 @@ class ReplicaFetches:
         bytes_max = min(request.max_bytes, self._config().int("fetch.max.bytes"))
         reading: FetchPass[FollowedPartition] = FetchPass(bytes_max, LOG_END)
         dirty, session.dirty = session.dirty, {}
-        reading.run((one for one in dirty if not one.is_answered), self._read_one, self._refusal)
+        reading.run(dirty, self._read_one, self._refusal)
         return reading
 
     def _read_one(
         self, followed: FollowedPartition, reading: FetchPass[FollowedPartition]
     ) -> PartitionData | None:
+        if followed.is_answered:
+            return None
         session, asked = followed.session, followed.asked
         partition = self._partitions.find_any(*followed.key)
         self._check(partition, followed)
         followed.watch(partition)
-        answer = PartitionData(partition_index=followed.key[1], high_watermark=-1, records=b"")
         if followed.is_named:
             fork = partition.divergence(asked.last_fetched_epoch, asked.fetch_offset)
             if fork is not None:
-                answer.diverging_epoch = EpochEndOffset(epoch=fork[0], end_offset=fork[1])
                 reading.must_answer = True
                 followed.is_answered = True
-                return answer
+                return PartitionData(
+                    partition_index=followed.key[1],
+                    high_watermark=-1,
+                    records=b"",
+                    diverging_epoch=EpochEndOffset(epoch=fork[0], end_offset=fork[1]),
+                )
             followed.is_named = False
             self._note(partition, followed, self._clock.monotonic())
             if followed.is_stale:
                 session.stale[followed] = None
-        end = partition.readable_end(reading.limit)
+        end = partition.log.end
         if asked.fetch_offset >= end:
             return None
         limited = self._is_limited(partition, session.replica_id)
         if limited and self._quota.is_exceeded():
             session.dirty[followed] = None  # next time
             return None
+        answer = PartitionData(partition_index=followed.key[1], high_watermark=-1, records=b"")
         read = reading.read(partition, asked, end, answer)
         if read is None:
             session.dirty[followed] = None
@@ -190,8 +211,10 @@ class ReplicaFetches:
 
     @staticmethod
     def _check(partition: Partition, followed: FollowedPartition) -> None:
-        partition.check_leader()
         epoch = followed.asked.current_leader_epoch
+        if partition.is_leader and epoch == partition.leader_epoch and epoch >= 0:
+            return
+        partition.check_leader()
         if epoch < 0:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a follower that does not say whom it follows")
         partition.check_epoch(epoch)
@@ -227,7 +250,7 @@ class ReplicaFetches:
             self._may_join(partition)
 
     def _is_limited(self, partition: Partition, replica_id: NodeId) -> bool:
-        return self._quota.limits(partition.topic, partition.index) and replica_id not in partition.isr
+        return replica_id not in partition.isr and self._quota.limits(partition.topic, partition.index)
 
     def _sweep(self, session: ReplicaSession, now: float) -> None:
         """A follower that has everything names nothing. That it asks again shows that it still has it."""
@@ -273,68 +296,3 @@ class ReplicaFetches:
         if session.id == NO_SESSION:
             session.end()
         return FetchResponse(session_id=session.id, responses=responses)
-
-
-class _WaitingFetch:
-    __slots__ = ("_finish", "_missing", "_session", "_soon", "_timer", "future", "request")
-
-    request: FetchRequest
-
-    def __init__(
-        self,
-        session: ReplicaSession,
-        missing: int,
-        seconds: float,
-        finish: Callable[[ReplicaSession, FetchRequest], FetchResponse],
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[FetchResponse] = loop.create_future()
-        self._session = session
-        self._missing = missing
-        self._finish = finish
-        self._timer = loop.call_later(seconds, self._complete)
-        self._soon: asyncio.TimerHandle | asyncio.Handle | None = None
-        self.future.add_done_callback(self._clean_up)
-
-    def on_bytes(self, count: int) -> None:
-        self._missing -= count
-        if self._missing <= 0 or not count:
-            # At the end of the loop's turn: all that is appended in this turn travels together.
-            self._missing = 2**63
-            self._complete_at(asyncio.get_running_loop().call_soon(self._complete))
-
-    def on_offsets(self) -> None:
-        # A follower that wants many bytes at a time wants few answers.
-        if self._soon is None and self.request.min_bytes <= 1:
-            self._complete_at(asyncio.get_running_loop().call_later(TELL_SECONDS, self._complete))
-
-    def let_go(self) -> None:
-        if not self.future.done():
-            self.future.set_result(FetchResponse(session_id=self._session.id))
-        self._forget()
-
-    def _complete_at(self, handle: "asyncio.TimerHandle | asyncio.Handle") -> None:
-        if self._soon is not None:
-            self._soon.cancel()
-        self._soon = handle
-
-    def _complete(self) -> None:
-        if self.future.done():
-            return
-        self._forget()
-        try:
-            self.future.set_result(self._finish(self._session, self.request))
-        except Exception as error:
-            self.future.set_exception(error)
-
-    def _forget(self) -> None:
-        if self._session.waiting is self:
-            self._session.waiting = None
-
-    def _clean_up(self, _: "asyncio.Future[FetchResponse]") -> None:
-        self._timer.cancel()
-        if self._soon is not None:
-            self._soon.cancel()
-        self._forget()
-        if self._session.id == NO_SESSION:
-            self._session.end()

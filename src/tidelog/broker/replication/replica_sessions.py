@@ -4,6 +4,7 @@ A follower names a partition when it wants it from another place; from then on t
 session when it has something for it. Partitions in which nothing happens cost nothing, however many they are.
 """
 
+import asyncio
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -26,6 +27,10 @@ SESSIONS_MAX = 2048
 they follow in each request."""
 SESSIONS_PER_REPLICA_MAX = 4
 TOPIC_IDS_SINCE = 13
+EARLY_SECONDS = 0.001
+"""Timers of some loops are exact to a millisecond, and may ring early."""
+
+_ENDS = frozenset({INITIAL_EPOCH, FINAL_EPOCH})
 
 
 class Waiting(Protocol):
@@ -35,6 +40,10 @@ class Waiting(Protocol):
 
     def on_offsets(self) -> None:
         """There is something to tell that is not urgent."""
+        ...
+
+    def on_alarm(self, now: float) -> float | None:
+        """Answer if it is time; else return when it will be."""
         ...
 
     def let_go(self) -> None:
@@ -129,6 +138,8 @@ class _MarkWatch:
 
 class ReplicaSession:
     __slots__ = (
+        "_alarm",
+        "_rings_at",
         "broker_epoch",
         "dirty",
         "epoch",
@@ -155,6 +166,8 @@ class ReplicaSession:
         self.stale: dict[FollowedPartition, None] = {}
         """There may be offsets that the follower has not heard of."""
         self.waiting: Waiting | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._rings_at = 0.0
         self.swept_at = float("-inf")
         self.unswept: list[FollowedPartition] = []  # of the sweep under way
         self.sweep_size = 0
@@ -180,9 +193,32 @@ class ReplicaSession:
             self.dirty.pop(followed, None)
             self.stale.pop(followed, None)
 
+    def ring_by(self, moment: float, loop: asyncio.AbstractEventLoop) -> None:
+        """Look at the fetch that waits then, by the loop's clock.
+
+        One timer for all of a session's fetches, one after the other: mostly the answer comes first, and to
+        set and cancel a timer for each would cost more than to ring in vain.
+        """
+        if self._alarm is not None:
+            if self._rings_at <= moment:
+                return
+            self._alarm.cancel()
+        self._rings_at = moment
+        self._alarm = loop.call_at(moment, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._alarm = None
+        if self.waiting is not None:
+            due = self.waiting.on_alarm(loop.time() + EARLY_SECONDS)
+            if due is not None:
+                self.ring_by(due, loop)
+
     def end(self) -> None:
         if self.waiting is not None:
             self.waiting.let_go()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         for followed in self.followed.values():
             followed.unwatch()
         self.followed.clear()
@@ -208,7 +244,7 @@ class ReplicaSessions:
 
         A session with the id 0 is for this request alone, and ends with its answer.
         """
-        if request.session_epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
+        if request.session_epoch in _ENDS:
             self._end(request.session_id, replica_id)
             session = ReplicaSession(NO_SESSION, replica_id, broker_epoch, version >= TOPIC_IDS_SINCE)
             session.take_in(request)

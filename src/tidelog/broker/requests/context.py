@@ -232,7 +232,7 @@ class Context:
     def comes_from_broker(self) -> bool:
         """Whether the sender may do what only brokers do, such as fetch as a replica."""
         if self.connection.listener == self.services.inter_broker_listener:
-            return self.allows_on_cluster(Operation.CLUSTER_ACTION)
+            return self.services.authorizer is None or self.allows_on_cluster(Operation.CLUSTER_ACTION)
         self._note_denial(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
         return False
 

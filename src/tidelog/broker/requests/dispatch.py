@@ -6,7 +6,7 @@ from typing import Any
 
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.handlers.cluster.api_versions import unsupported_version
-from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, Response, response_of
+from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, LateAnswer, Response, response_of
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.early_requests import EarlyRequests
@@ -102,8 +102,9 @@ class Dispatcher:
             route.fast_paths.learn(frame, context, request)
         if type(answer) is route.response_class or answer is NO_RESPONSE:
             return _reply(answer, route, correlation_id, context)  # type: ignore[arg-type]
-        future = self._future_of(answer, route.name, context.charge)
-        return LateReply(future, lambda response: _late_reply(response, route, correlation_id, context))
+        if not isinstance(answer, LateAnswer):
+            answer = self._future_of(answer, route.name, context.charge)
+        return LateReply(answer, lambda response: _late_reply(response, route, correlation_id, context))
 
     def open(self) -> None:
         """The broker is ready: serve every client, first those whose requests are held."""
@@ -146,6 +147,8 @@ class Dispatcher:
             charge.rest()
             if charge.counts_time and not isinstance(answer, asyncio.Future):
                 answer = Timed(answer, charge)
+        if type(answer) is asyncio.Future:
+            return answer
         future: asyncio.Future[Any] = asyncio.ensure_future(answer)
         if isinstance(future, asyncio.Task):
             future.set_name(name)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from tidelog.base.ports import Buffer, FileSlice
-from tidelog.broker.requests.answer import CloseConnection
+from tidelog.broker.requests.answer import CloseConnection, LateAnswer
 
 log = logging.getLogger("tidelog.broker")
 
@@ -38,11 +38,13 @@ class PendingReply(Protocol):
 
 
 class LateReply:
-    """The reply for a handler's future, encoded when it is sent: no future and no turn of its own."""
+    """The reply for a handler's future, or late answer: encoded when it is sent, with no turn of its own."""
 
     __slots__ = ("_answer", "_encode")
 
-    def __init__(self, answer: "asyncio.Future[Any]", encode: Callable[[Any], Reply | None]) -> None:
+    def __init__(
+        self, answer: "asyncio.Future[Any] | LateAnswer[Any]", encode: Callable[[Any], Reply | None]
+    ) -> None:
         self._answer = answer
         self._encode = encode
 

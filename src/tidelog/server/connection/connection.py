@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidelog.base.errors import ProtocolError, StorageError
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.buffer_pool import POOLED_BYTES
@@ -161,7 +162,19 @@ class ServerConnection:
                 return
         elif outcome is not None:
             self._wait_for(outcome, frame)
+            if not self._blocked():
+                self._memory.count(0, self._in_flight.memory_bytes + self.output.memory_bytes)
+                return
         self._send_out(False)
+
+    def _answer_late(self, at_once: bool) -> None:
+        """The short way of a request that waited, with no other frame behind it."""
+        for reply in self._in_flight.take_ready():
+            self._answer(reply)
+        if 0 < self.output.pending_bytes <= SENT_LATER_BYTES_MAX and not at_once:
+            self._shared.outbox.add(self)
+        else:
+            self._send_out(False)
 
     def _take_turn(self, _: None) -> None:
         in_flight = self._in_flight
@@ -228,8 +241,13 @@ class ServerConnection:
         if not isinstance(outcome, Reply):
             outcome.add_done_callback(self._future_done)
 
-    def _future_done(self, _: object) -> None:
-        self._schedule()
+    def _future_done(self, done: object) -> None:
+        in_flight = self._in_flight
+        is_alone = in_flight.count == 1 and in_flight.put_off is None and not self._receive.mid_frame
+        if is_alone and self._state is BUSY and not self._scheduled:
+            self._guarded(self._answer_late, type(done) is LateAnswer)
+        else:
+            self._schedule()
 
     def _answer(self, reply: Reply) -> None:
         self.output.put(reply.parts)
@@ -273,6 +291,17 @@ class ServerConnection:
     def _end_turn(self, turn_is_over: bool) -> None:
         """Account for memory, then read on, wait for another turn, or pause."""
         receive, memory = self._receive, self._memory
+        if (
+            self._state is BUSY
+            and not (turn_is_over or self._in_flight.count or self.output.pending_bytes or receive.mid_frame)
+            and self._mute is None
+            and self._transport.reading
+            and not memory.in_line
+        ):  # all is done, as after most turns
+            receive.keep()
+            memory.count(receive.held_bytes, 0)
+            self._state = AT_REST
+            return
         may_read = not turn_is_over and not self._blocked()
         read_on = may_read and memory.make_room(self, receive, self._shared.now)
         receive.keep()

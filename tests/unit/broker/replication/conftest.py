@@ -20,6 +20,7 @@ from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.leader_fetcher import FetcherParts
 from tidelog.broker.replication.replica_fetch import ReplicaFetches
 from tidelog.broker.replication.replica_fetchers import ReplicaFetchers
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
@@ -283,7 +284,7 @@ class Rig:
         broker.requests.append(request)
         state = request.replica_state
         answer = broker.fetches.handle(request, header.api_version, state.replica_id, state.replica_epoch)
-        if isinstance(answer, asyncio.Future):
+        if isinstance(answer, LateAnswer):
             answer = await answer
         answer = self.alter(state.replica_id, answer)
         self.answers.append(answer)

@@ -9,6 +9,7 @@ import pytest
 from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.replication import replica_sessions
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -46,8 +47,9 @@ class Leader:
         last_epoch: int = -1,
         wait_ms: int = 500,
         version: int = 17,
+        is_allowed: Callable[[], bool] | None = None,
         **fields: int,
-    ) -> "FetchResponse | asyncio.Future[FetchResponse]":
+    ) -> FetchResponse | LateAnswer[FetchResponse]:
         partitions = [
             FetchPartition(
                 partition=index,
@@ -70,13 +72,13 @@ class Leader:
             if forget
             else [],
         )
-        answer = self.broker.fetches.handle(request, version, replica, ITS_EPOCH)
+        answer = self.broker.fetches.handle(request, version, replica, ITS_EPOCH, is_allowed)
         self.session_epoch += 1
         return answer
 
     async def answer(self, *asked: tuple[int, int], **fields: Any) -> list[PartitionData]:
         answer = self.fetch(*asked, **fields)
-        response = await answer if isinstance(answer, asyncio.Future) else answer
+        response = await answer if isinstance(answer, LateAnswer) else answer
         assert response.error_code == 0
         self.session_id = response.session_id
         return [one for topic in response.responses for one in topic.partitions]
@@ -124,7 +126,7 @@ def test_a_fetch_that_waits_is_answered_by_the_next_append(on_leader: OnLeader) 
         leader.host(2)
         await leader.answer((0, 0), (1, 0))
         waiting = leader.fetch()
-        assert isinstance(waiting, asyncio.Future)
+        assert isinstance(waiting, LateAnswer)
         await asyncio.sleep(0.2)
         leader.broker.produce(b"a", index=1)
         leader.broker.produce(b"b", index=0)
@@ -155,8 +157,8 @@ def test_a_newer_request_of_the_session_lets_go_of_the_one_that_waits(on_leader:
         await leader.answer((0, 0))
         first = leader.fetch()
         second = leader.fetch((1, 0))
-        assert isinstance(first, asyncio.Future)
-        assert isinstance(second, asyncio.Future)
+        assert isinstance(first, LateAnswer)
+        assert isinstance(second, LateAnswer)
         assert (await first).responses == []
         leader.broker.produce(b"a")
         assert [one.partition_index for one in (await second).responses[0].partitions] == [0, 1]
@@ -169,7 +171,7 @@ def test_a_follower_that_went_away_leaves_nothing_that_waits(on_leader: OnLeader
         leader.host()
         await leader.answer((0, 0))
         waiting = leader.fetch()
-        assert isinstance(waiting, asyncio.Future)
+        assert isinstance(waiting, LateAnswer)
         waiting.cancel()
         await asyncio.sleep(0)
         leader.broker.produce(b"a")
@@ -185,13 +187,34 @@ def test_a_fetch_without_a_session_leaves_nothing_at_all(on_leader: OnLeader) ->
         leader.host()
         for give_up in (False, True):
             waiting = leader.fetch((0, 0), session_epoch=-1, session_id=0)
-            assert isinstance(waiting, asyncio.Future)
+            assert isinstance(waiting, LateAnswer)
             assert leader.broker[0].watchers.followers
             if give_up:
                 waiting.cancel()
             await asyncio.sleep(1)
             assert not leader.broker[0].watchers.followers
         assert len(leader.broker.fetches.sessions) == 0
+
+    on_leader(work)
+
+
+def test_a_permission_that_is_lost_during_the_wait_ends_it(on_leader: OnLeader) -> None:
+    async def work(leader: Leader) -> None:
+        leader.host()
+        await leader.answer((0, 0))
+        waiting = leader.fetch(is_allowed=lambda: False)
+        alone = leader.fetch((0, 0), session_epoch=-1, session_id=0, is_allowed=lambda: False)
+        allowed = leader.fetch((0, 0), session_epoch=-1, session_id=0, is_allowed=lambda: True)
+        leader.broker.produce(b"a")
+        for fetch, error, topics in (
+            (waiting, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, 0),
+            (alone, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, 0),
+            (allowed, ErrorCode.NONE, 1),
+        ):
+            assert isinstance(fetch, LateAnswer)
+            response = await fetch
+            assert (response.error_code, len(response.responses)) == (error, topics)
+        assert len(leader.broker[0].watchers.followers) == 1, "the session's"
 
     on_leader(work)
 
@@ -221,7 +244,7 @@ def test_a_waiting_follower_hears_at_once_that_the_leader_is_another(on_leader: 
         leader.host()
         await leader.answer((0, 0))
         waiting = leader.fetch()
-        assert isinstance(waiting, asyncio.Future)
+        assert isinstance(waiting, LateAnswer)
         leader.rig.lead(3)
         leader.broker[0].apply(leader.rig.images[0], 0.0)
         [answer] = (await waiting).responses[0].partitions

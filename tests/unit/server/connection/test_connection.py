@@ -1,6 +1,7 @@
 import pytest
 
 from tests.rigs.connection import Room, Wire, frame
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, ServerConnection
 
@@ -52,6 +53,33 @@ def test_answers_keep_the_order_of_requests_when_one_comes_late(how: str) -> Non
     room.loop.turn()
     assert wire.out == b"e1latee2e3e4"
     assert room.shared.budget.held == 0
+
+
+def test_late_answers_leave_together_too() -> None:
+    room = Room()
+    (one, out), (two, other) = at_rest(room), at_rest(room)
+    room.arrive(one, frame(b"l1"))
+    room.arrive(two, frame(b"l2"))
+    for late in room.dispatcher.later:
+        late.set_result(Reply([b"late"]))
+    room.loop.turn()
+    assert (out.out, other.out) == (b"", b"")
+    room.loop.turn()
+    assert (out.out, other.out) == (b"late", b"late")
+    assert room.shared.budget.held == 0
+
+
+def test_an_answer_at_the_end_of_a_turn_leaves_at_once() -> None:
+    room = Room()
+    connection, wire = at_rest(room)
+    late: LateAnswer[Reply] = LateAnswer()
+    room.dispatcher.dispatch = lambda *_: late  # type: ignore[method-assign]
+    room.arrive(connection, frame(b"fetch"))
+    assert room.shared.budget.held == len(b"fetch")
+    assert room.loop.turn() == 0
+    late.set_result(Reply([b"records"]))
+    assert wire.out == b"records"
+    assert (room.shared.budget.held, wire.reading) == (0, True)
 
 
 def test_after_the_last_answer_nothing_more_is_taken() -> None:

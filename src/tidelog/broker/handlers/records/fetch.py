@@ -9,7 +9,7 @@ records that came after a permission was revoked are not delivered. A session re
 the answer was yes, until the authorizer's version changes.
 """
 
-import asyncio
+from collections.abc import Awaitable
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ANY_REPLICA, NO_EPOCH, NodeId, Offset
@@ -41,7 +41,7 @@ MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 WAIT_MS_MAX = 5 * 60_000  # a client that wants to wait longer asks again
 
 
-def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
+def handle(context: Context, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
     state = request.replica_state
     replica_id = request.replica_id if state is None else state.replica_id
     is_broker = replica_id >= 0 or replica_id == ANY_REPLICA
@@ -51,12 +51,10 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         context.charge = None  # replication has throttles of its own
     if replica_id >= 0:
         broker_epoch = NO_EPOCH if state is None else state.replica_epoch
-        answer = context.services.replication.fetches.handle(
-            request, context.version, replica_id, broker_epoch
+        is_allowed = None if context.services.authorizer is None else context.comes_from_broker
+        return context.services.replication.fetches.handle(
+            request, context.version, replica_id, broker_epoch, is_allowed
         )
-        if context.services.authorizer is None or isinstance(answer, FetchResponse):
-            return answer
-        return _if_still_broker(context, answer)
     try:
         plan = context.services.sessions.plan(request, context.version, context.connection.principal)
     except KafkaError as error:
@@ -78,29 +76,6 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         # New records may belong to open transactions: then the reader waits on.
         missing_now=(lambda: job.missing(min_bytes)) if job.read_committed else None,
     ).future
-
-
-def _if_still_broker(
-    context: Context, waiting: "asyncio.Future[FetchResponse]"
-) -> "asyncio.Future[FetchResponse]":
-    """The sender of a fetch that waited may have lost its permission meanwhile."""
-    checked: asyncio.Future[FetchResponse] = asyncio.get_running_loop().create_future()
-
-    def answer(_: object) -> None:
-        if checked.done():
-            return
-        if waiting.cancelled():
-            checked.cancel()
-        elif (error := waiting.exception()) is not None:
-            checked.set_exception(error)
-        elif context.comes_from_broker():
-            checked.set_result(waiting.result())
-        else:
-            checked.set_result(FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-
-    waiting.add_done_callback(answer)
-    checked.add_done_callback(lambda _: waiting.cancel() if checked.cancelled() else None)
-    return checked
 
 
 class FetchJob:

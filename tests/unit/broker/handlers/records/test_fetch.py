@@ -111,7 +111,9 @@ class Rig:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.partition
 
-    def _as_follower(self, _: FetchRequest, __: int, replica: int, epoch: int) -> FetchResponse:
+    def _as_follower(
+        self, _: FetchRequest, __: int, replica: int, epoch: int, is_allowed: object
+    ) -> FetchResponse:
         self.as_follower.append((replica, epoch))
         return FetchResponse()
 
