@@ -58,16 +58,17 @@ def merged(known: dict[str, Any], again: dict[str, Any], titles: list[str]) -> d
     run = {name: again[name] for name in RUN}
     rows = {row["name"]: row for row in known["workloads"]}
     rows |= {row["name"]: row | {"run": run} for row in again["workloads"]}
-    measured = [row["name"] for row in again["workloads"]]
-    failed = {
-        what: why
-        for what, why in known["failed"].items()
-        if not any(what.startswith(row) for row in measured)
-    }
+    failed = {what: why for what, why in known["failed"].items() if not _is_measured(what, again)}
     return known | {
         "workloads": [rows[title] for title in titles if title in rows],
         "failed": failed | again["failed"],
     }
+
+
+def _is_measured(failed: str, again: dict[str, Any]) -> bool:
+    """Whether what failed, a workload or the start of an arena's brokers, ran in `again`."""
+    what, _, _ = failed.rpartition(": ")
+    return any(row["name"] == what or row["name"].endswith(f"({what})") for row in again["workloads"])
 
 
 def read(file: Path = FILE) -> dict[str, Any]:

@@ -29,6 +29,11 @@ def test_a_failure_is_forgotten_once_its_row_was_measured_again() -> None:
     assert merged(known, results(["a"], 2), ["a", "b"])["failed"] == {"b: Tidelog": "no disk"}
 
 
+def test_brokers_that_did_not_start_are_forgotten_once_a_row_of_theirs_was_measured_again() -> None:
+    known = results(["a (os)", "b (fsync)"], 1, {"os: Tidelog": "no file", "fsync: Tidelog": "no disk"})
+    assert merged(known, results(["a (os)"], 2), ["a (os)"])["failed"] == {"fsync: Tidelog": "no disk"}
+
+
 def test_the_page_names_rows_of_a_later_commit_and_their_first_moment() -> None:
     later = RUN | {"when": "2026-02-02 11:00 UTC"}
     [line] = again([{"name": "a", "run": later}, {"name": "b", "run": RUN}, {"name": "c"}])
