@@ -334,3 +334,4 @@ class LeaderFetcher:
         self._session.forget(copied.key)
         copied.retry_at = self._now + QUOTA_SECONDS
         self._put_off[copied.key] = copied
+        self._wake()

@@ -370,6 +370,50 @@ def test_a_follower_may_not_take_more_than_its_quota_while_it_is_behind(on_rig: 
     on_rig(work)
 
 
+def test_a_leader_whose_partitions_the_quota_holds_back_from_the_beginning_is_asked_later(
+    on_rig: OnRig,
+) -> None:
+    async def work(rig: Any) -> None:
+        rig.create(partitions=2)
+        await asyncio.sleep(0.1)
+        rig.throttled["follower"] = "0:2,1:2"
+        rig.configure(follower_replication_throttled_rate="100000")
+        for _ in range(15):
+            assert await rig[1].produce(b"x" * 100_000) is None
+        rig.lead(3, index=1)  # a leader of which broker 2 has copied nothing yet
+        written = rig[3].produce(b"y", index=1)
+        await asyncio.sleep(5)
+        assert rig[2].values(1) == []
+        assert await asyncio.wait_for(written, 10) is None
+        assert rig[2].values(1) == [b"y"]
+
+    on_rig(work)
+
+
+def test_a_partition_that_the_quota_holds_back_after_its_sync_is_asked_for_later(on_rig: OnRig) -> None:
+    async def work(rig: Any) -> None:
+        sync, quota = rig[2].sync, rig[2].fetchers._parts.quota
+
+        def sync_while_others_copy(partition: Any) -> None:
+            if not quota.is_exceeded():  # by what another leader gives, while the disk works
+                asyncio.get_running_loop().call_later(0.003, quota.record, 2_000_000)
+            sync(partition)
+
+        rig[2].sync = sync_while_others_copy
+        rig.throttled["follower"] = "0:2"
+        rig.configure(follower_replication_throttled_rate="100000", replica_fetch_max_bytes="20000")
+        rig.cut.add((1, 2))
+        rig.create(durability=Durability.FSYNC)
+        rig.lead(1, isr=(1, 3))
+        for _ in range(3):
+            assert await rig[1].produce(b"x" * 15_000) is None
+        rig.cut.clear()
+        await asyncio.sleep(60)
+        assert len(rig[2].values()) == 3
+
+    on_rig(work)
+
+
 def test_a_leader_may_not_give_more_than_its_quota_to_those_out_of_sync(on_rig: OnRig) -> None:
     async def work(rig: Any) -> None:
         rig.create()
