@@ -165,7 +165,12 @@ class ReplicaFetches:
         bytes_max = min(request.max_bytes, self._config().int("fetch.max.bytes"))
         reading: FetchPass[FollowedPartition] = FetchPass(bytes_max, LOG_END)
         dirty, session.dirty = session.dirty, {}
-        reading.run(dirty, self._read_one, self._refusal)
+        try:
+            reading.run(dirty, self._read_one, self._refusal)
+        except Exception:
+            if session.id == NO_SESSION:  # no answer will end it
+                session.end()
+            raise
         return reading
 
     def _read_one(

@@ -10,6 +10,7 @@ from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.replication import replica_sessions
 from tidelog.broker.requests.answer import LateAnswer
+from tidelog.storage.log import PartitionLog
 from tidelog.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -194,6 +195,33 @@ def test_a_fetch_without_a_session_leaves_nothing_at_all(on_leader: OnLeader) ->
             await asyncio.sleep(1)
             assert not leader.broker[0].watchers.followers
         assert len(leader.broker.fetches.sessions) == 0
+
+    on_leader(work)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_fetch_without_a_session_leaves_nothing_if_reading_fails_inside_the_broker(
+    on_leader: OnLeader, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("a mistake of ours")
+
+    async def fetch(leader: Leader) -> None:
+        if not waits:
+            leader.broker.produce(b"a")
+        fetch = leader.fetch((0, 0), session_epoch=-1, session_id=0)
+        assert isinstance(fetch, LateAnswer)
+        leader.broker.produce(b"a")
+        await fetch
+
+    async def work(leader: Leader) -> None:
+        leader.host()
+        with monkeypatch.context() as patched:
+            patched.setattr(PartitionLog, "read", fail)
+            with pytest.raises(ValueError, match="a mistake of ours"):
+                await fetch(leader)
+        assert not leader.broker[0].watchers.followers
+        assert not leader.broker[0].watchers.consumers
 
     on_leader(work)
 
