@@ -5,8 +5,9 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from tidelog.broker.requests.answer import LateAnswer
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.broker.requests.reply import Reply
+from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.connection import ServerConnection
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.output_queue import OutputQueue
@@ -81,21 +82,23 @@ class Wire:
 class Dispatcher:
     """`e...` is answered with itself, `l...` later, `n...` never, `c...` with the end of the connection.
 
-    `o...` is like `e...` and `p...` like `l...`, but they wait for all before them, and others for them.
+    `w...` is answered later as well, by a `LateAnswer`. `o...` is like `e...` and `p...` like `l...`, but
+    they wait for all before them, and others for them.
     """
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self.later: list[asyncio.Future[Reply]] = []
-        self._under_way: dict[ClientConnection, list[tuple[str, asyncio.Future[Reply]]]] = {}
+        self.later: list[asyncio.Future[Reply] | LateAnswer[Reply]] = []
+        self._under_way: dict[ClientConnection, list[tuple[str, PendingReply]]] = {}
 
     def dispatch(self, frame: memoryview, client: ClientConnection) -> Any:
         kind = chr(frame[0])
         before = [(each, late) for each, late in self._under_way.get(client, []) if not late.done()]
         if before and (not self.may_overlap(frame) or any(each in "op" for each, _ in before)):
             raise AssertionError(f"{kind} began while these were under way: {before}")
-        if kind in "lp":
-            late: asyncio.Future[Reply] = asyncio.Future(loop=self._loop)  # type: ignore[arg-type]
+        if kind in "lpw":
+            late: asyncio.Future[Reply] | LateAnswer[Reply]
+            late = LateAnswer() if kind == "w" else asyncio.Future(loop=self._loop)  # type: ignore[arg-type]
             self.later.append(late)
             self._under_way[client] = [*before, (kind, late)]
             return late
