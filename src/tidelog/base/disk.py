@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Sequence
 
 from tidelog.base.errors import StorageError
@@ -103,7 +104,10 @@ class PosixDisk:
         return sorted(os.listdir(directory))
 
     def is_dir(self, path: str) -> bool:
-        return os.path.isdir(path)
+        try:
+            return stat.S_ISDIR(os.stat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -129,8 +133,8 @@ class PosixDisk:
         sync_directory(directory)
 
     def free_bytes(self, directory: str) -> tuple[int, int]:
-        stat = os.statvfs(directory)
-        return stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize
+        found = os.statvfs(directory)
+        return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
     def check_writable(self, directory: str) -> None:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:

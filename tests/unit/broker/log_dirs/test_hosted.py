@@ -33,7 +33,7 @@ def image(leader: NodeId, epoch: int, *, replicas: tuple[NodeId, ...] = (1, 2), 
 class Host:
     def __init__(self, disk: MemoryDisk, run_in_thread: Callable[[Callable[[], Any]], Any] = at_once) -> None:
         for path in ("/one", "/two"):
-            if not disk.is_dir(path):
+            if not disk.exists(path):
                 disk.make_dirs(path)
         self.log_dirs = LogDirs.open(disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice())
         self.hosted = HostedPartitions(1, self.log_dirs, Flusher(at_once), LoopClock(), run_in_thread)

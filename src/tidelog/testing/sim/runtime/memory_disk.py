@@ -22,7 +22,8 @@ class PowerCut(BaseException):
 @dataclass(slots=True)
 class DiskFault:
     operation: str
-    """'write', 'sync', 'sync_dir', 'truncate', 'rename', 'remove', 'open', 'read', 'make_dirs' or '*'."""
+    """'write', 'sync', 'sync_dir', 'truncate', 'rename', 'remove', 'open', 'read', 'make_dirs', 'look', which
+    asks for a directory, or '*'."""
     path_part: str = ""
     """Only where the path holds this."""
     number: int = 1
@@ -143,6 +144,7 @@ class MemoryDisk:
         return sorted(self._dir_node(directory).entries)
 
     def is_dir(self, path: str) -> bool:
+        self.before("look", path)
         return isinstance(self._find(path), DirectoryNode)
 
     def exists(self, path: str) -> bool:
