@@ -51,6 +51,17 @@ def test_power_cuts_with_a_journal(seed: int, breaks_disk: bool, scale: Scale) -
     assert world.shared
 
 
+@pytest.mark.parametrize("scale", [SMALL, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_that_is_left_out_and_a_journal_that_fails(seed: int, scale: Scale) -> None:
+    world = World(seed, EncryptedMemoryDisk, scale)
+    each = lives(world, leaves_out=True, breaks_journal=True)
+    for _ in range(6):
+        next(each)
+    assert world.absent
+    assert world.restarts
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_power_cut_at_every_operation_of_the_metadata_store(seed: int) -> None:
     life = Life(seed, EncryptedMemoryDisk(seed))

@@ -18,7 +18,7 @@ from tidelog.storage.journal.journal import JournalWrite
 from tidelog.storage.journal.replay import JournalReplay
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.log_dir.files import LOG_STARTS, RECOVERY_POINTS, LogDirIdentity
+from tidelog.storage.log_dir.files import LOG_STARTS, RECOVERY_POINTS, LogDirFiles, LogDirIdentity
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
@@ -142,6 +142,8 @@ class World:
         """Times that the disk refused something."""
         self.restarts = self.absent = 0
         """Times that a journal began anew, and that a log was left out while others were served."""
+        self.returned = 0
+        """Of these, logs that were opened later in the same life."""
 
     # A broker's life
 
@@ -156,6 +158,7 @@ class World:
         self.log_dir.open(LogDirIdentity("c", 1, "d"))
         if self.log_dir.offline is not None:
             raise self.log_dir.offline
+        assert not self.log_dir.journal_was_damaged, "no disk here changes what was written"
         self.log_dir.use_journal(
             JOURNAL_SEGMENTS * self.scale.journal_segment, 2, lambda: self.rng.randbytes(16)
         )
@@ -200,13 +203,37 @@ class World:
             self.checkpoint(0)
         is_power_cut = self.rng.random() < 0.7
         try:
-            self.live(self.rng.randint(10, 60))
+            for _ in range(self.rng.randint(1, 4)):
+                self.live(self.rng.randint(5, 40))
+                self.open_absent_logs()
         except PowerCut:
             is_power_cut = True
+        self.disk.heal()
         self.disk.power_cut_at = None
         if is_power_cut:
             self.disk.crash()
         self.disk.release_locks()
+
+    def open_absent_logs(self) -> None:
+        """While others are served, the files of a log work again, or for a moment. Or the log is removed, and
+        its name is used again later."""
+        for number, log in enumerate(tuple(self.logs)):
+            if not isinstance(log, Absent) or self.rng.random() < 0.4:
+                continue
+            if self.rng.random() < 0.4 and self.remove(number):
+                self.logs[number] = Absent(OSError("it was removed"), 0, 0)
+                continue
+            if self.rng.random() < 0.3:
+                operation = self.rng.choice(["write", "rename", "sync"])
+                path_part = self.rng.choice(["/journal-void", f"/t-{number}/0"])
+                self.disk.fail(operation, path_part, number=self.rng.randint(1, 3))
+            self.logs[number] = opened = self.open_if_possible(number)
+            self.disk.heal()
+            if not isinstance(opened, Absent):
+                self.returned += 1
+                self.check_log(opened, self.models[number], all_of_it=False)
+                if opened.recovery.trusts_too_much:
+                    self.checkpoint(0)
 
     def open_if_possible(self, number: int) -> Any:
         try:
@@ -387,9 +414,13 @@ class World:
 
     def replace(self, number: int) -> None:
         """Deleted and created again, or taken away from this broker and given back."""
+        if self.remove(number):
+            self.logs[number] = self.open_log(number, is_new=True)
+
+    def remove(self, number: int) -> bool:
         log, model = self.logs[number], self.models[number]
         if not model.is_known or self.disk.has_faults:
-            return
+            return False
         fresh = Model(model.topic_id if self.rng.random() < 0.5 else self.rng.randbytes(16))
         model.acknowledged = 0
         model.allowed.setdefault(0, set())
@@ -400,7 +431,7 @@ class World:
         self.models[number] = fresh
         self.log_dir.files.remove(renamed)
         self.checkpoint_without(number)
-        self.logs[number] = self.open_log(number, is_new=True)
+        return True
 
     def checkpoint_without(self, gone: int) -> None:
         points = {("t", n): log.recovery_point for n, log in enumerate(self.logs) if n != gone}
@@ -409,8 +440,8 @@ class World:
         self.log_dir.files.write_checkpoint(LOG_STARTS, starts)
 
     def stop(self) -> None:
-        if self.disk.has_faults:
-            return
+        if self.disk.has_faults or any(log.offline is not None for log in self.logs):
+            return  # as a crash: the log dir is not clean
         for number, log in enumerate(self.logs):
             log.close(clean=True)
             self.models[number].acknowledged = log.synced_end
@@ -520,6 +551,16 @@ def test_a_log_whose_files_fail_at_a_start_loses_nothing_while_others_are_served
 
 
 @pytest.mark.parametrize("seed", range(12))
+def test_a_log_that_is_left_out_and_a_journal_that_fails_lose_nothing_together(seed: int) -> None:
+    """In one life the journal of the last one is ended, another begins, fails and begins anew."""
+    world = World(seed)
+    each = lives(world, leaves_out=True, breaks_journal=True, breaks_disk=seed % 2 == 1)
+    for _ in range(8):
+        next(each)
+    assert world.restarts > 0
+
+
+@pytest.mark.parametrize("seed", range(12))
 def test_a_journal_that_fails_and_begins_anew_loses_nothing(seed: int) -> None:
     world = World(seed)
     each = lives(world, breaks_journal=True)
@@ -541,6 +582,11 @@ def replays_nothing(*_: object) -> JournalReplay:
     return JournalReplay()
 
 
+def ends_with_voids(log_dir: LogDir, files: LogDirFiles) -> None:
+    """The next journal gets the voids of this one with the next log that is created."""
+    log_dir._forget_journal(files)
+
+
 @pytest.mark.parametrize(
     ("name", "broken", "test"),
     [
@@ -550,6 +596,7 @@ def replays_nothing(*_: object) -> JournalReplay:
         ("storage.journal.unfinished_replay.UnfinishedReplay.write_voids", voids_nothing, LEFT_OUT),
         ("storage.journal.unfinished_replay.UnfinishedReplay.finish", voids_nothing, LEFT_OUT),
         ("storage.journal.journal.Journal.is_unneeded", True, ANEW),
+        ("broker.log_dirs.log_dir.LogDir._end_failed_journal", ends_with_voids, LEFT_OUT),
     ],
     ids=[
         "truncations",
@@ -558,6 +605,7 @@ def replays_nothing(*_: object) -> JournalReplay:
         "served logs",
         "a log left out",
         "a journal begun too soon",
+        "voids of an earlier journal",
     ],
 )
 def test_the_check_can_fail(

@@ -26,7 +26,7 @@ from tidelog.storage.log_dir.checkpoints import TopicPartition
 from tidelog.storage.log_dir.files import META, LogDirFiles, LogDirIdentity, PartitionDir
 from tidelog.storage.log_dir.partition_dir import read_topic_id, write_topic_id
 from tidelog.storage.recovery import lost_range
-from tidelog.storage.shortages import is_shortage
+from tidelog.storage.shortages import is_descriptor_shortage, is_shortage
 from tidelog.storage.space_reserve import SpaceReserve
 
 STRAY = "-stray"
@@ -114,7 +114,18 @@ class LogDir:
 
     def end_failed_journal(self) -> Callable[[], None]:
         """Returns the job after which a start finds no journal; `Journal.begin_anew` must follow."""
-        return partial(self._forget_journal, self.files)
+        return partial(self._end_failed_journal, self.files)
+
+    def _end_failed_journal(self, files: LogDirFiles) -> None:
+        """Its voids must never be written again: they name sequences that the next journal uses, too.
+
+        On a full disk its files stay until the note is written. They are open, so that removing them first
+        would free nothing, and a crash would leave a note of files that are gone.
+        """
+        with self._one_finisher:
+            files.end_journal()
+            journal_files.remove(self._disk, self.path)
+            self._unfinished = None
 
     def _has_room(self, size: int) -> bool:
         """The reserve of free space is not for the journal."""
@@ -156,7 +167,7 @@ class LogDir:
         try:
             files.end_journal()
         except OSError as error:
-            if not is_shortage(error):
+            if not is_shortage(error) or is_descriptor_shortage(error):
                 raise
             journal_files.remove(self._disk, self.path)  # on a full disk they make room for the note
             files.end_journal()
@@ -327,8 +338,7 @@ class LogDir:
         log.warning("%s belongs to no topic of this cluster; renaming it to %s", path, target)
         self._disk.rename(path, target)
         self._disk.sync_dir(self.path)
-        if self._unfinished is not None:
-            self._unfinished.drop(path.rpartition("/")[2])
+        self._drop_unfinished(path.rpartition("/")[2])
 
     def topic_id_of(self, path: str) -> Uuid | None:
         """None if the directory holds no id: then its name identifies the partition."""
@@ -354,15 +364,20 @@ class LogDir:
             name = partition_dir.path.rpartition("/")[2]
             if self.journal is not None:
                 self.journal.void(name)
-            if self._unfinished is not None:
-                self._unfinished.drop(name)
+            self._drop_unfinished(name)
         return partition_dir
+
+    def _drop_unfinished(self, name: str) -> None:
+        unfinished = self._unfinished  # a thread may end it meanwhile
+        if unfinished is not None:
+            unfinished.drop(name)
 
     def _finish_replay(self, path: str, topic_id: Uuid | None) -> None:
         """Raises OSError where the files of this log still fail: it must not be opened without its end."""
         if self._unfinished:
             with self._one_finisher:
-                self._unfinished.finish(path.rpartition("/")[2], topic_id)
+                if self._unfinished is not None:
+                    self._unfinished.finish(path.rpartition("/")[2], topic_id)
 
     def _void_journal(self, path: str) -> None:
         """Before another directory takes a name: the journal's entries for the one before must not reach
@@ -371,8 +386,9 @@ class LogDir:
             self.journal.write_voids()
         if self._unfinished is not None:
             with self._one_finisher:
-                self._unfinished.drop(path.rpartition("/")[2])
-                self._unfinished.write_voids()
+                if self._unfinished is not None:
+                    self._unfinished.drop(path.rpartition("/")[2])
+                    self._unfinished.write_voids()
 
     def holds(self, directory: str) -> bool:
         return directory.rpartition("/")[0] == self.path

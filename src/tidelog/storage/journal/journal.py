@@ -7,7 +7,7 @@ loop, except `JournalWrite.run`, `create` and `write_voids`, which may run in a 
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from tidelog.base.errors import StorageError
@@ -283,6 +283,7 @@ class Journal:
 
     def _create(self, number: int, is_first: bool) -> JournalSegment | None:
         path = journal_file(self.path, number)
+        may_be_noted = False
         try:
             if not self._has_room(self.segment_bytes):
                 return None
@@ -297,13 +298,13 @@ class Journal:
             if is_first:
                 with self._one_writer:
                     write_voids(self._disk, self.path, {})
+                may_be_noted = True
                 self._on_begin(self._id)
         except (OSError, StorageError) as error:
             log.warning("%s cannot be made, so each log is synced on its own: %s", path, error)
-            try:
-                self._disk.remove(path)
-            except OSError:
-                pass  # the next start removes it
+            if not may_be_noted:  # else a start would take the file that it looks for as lost
+                with suppress(OSError):  # the next start removes it
+                    self._disk.remove(path)
             return None
         return JournalSegment(file)
 

@@ -252,14 +252,14 @@ def test_a_topic_that_is_called_as_the_journal_is_harms_nothing() -> None:
     assert rig.log.end == 3
 
 
-def crashed_with_a_log_that_fails(operation: str = "write") -> Rig:
+def crashed_with_a_log_that_fails(operation: str = "write", path_part: str = "/orders-0/0000") -> Rig:
     """Its file lost what only the journal has, and another log is well."""
     rig = Rig()
     for _ in range(4):
         rig.share()
     rig.disk.open(FILE).truncate(rig.disk.size(FILE) // 4)
     rig.disk.release_locks()
-    rig.disk.fail(operation, "/orders-0/0000")
+    rig.disk.fail(operation, path_part)
     rig.log_dir = LogDir(rig.disk, "/data")
     rig.log_dir.open(LogDirIdentity("c", 1, "d"))
     rig.log_dir.use_journal(1 << 15, 2, lambda: b"k" * 16)
@@ -308,6 +308,112 @@ def test_a_log_that_takes_the_name_of_one_that_was_left_out_gets_nothing_of_it()
     rig.disk.release_locks()
     rig.open()
     assert rig.log.end == 0
+
+
+def removed_while_left_out() -> Rig:
+    """The journal has begun anew since, and another log shares it."""
+    rig = crashed_with_a_log_that_fails()
+    rig.disk.heal()
+    journal = rig.log_dir.journal
+    assert journal is not None
+    rig.journal = journal
+    rig.log = rig.log_dir.open_log("others", b"o" * 16, 0, LogConfig(), now_ms=0, is_new=True)
+    rig.log.journal = journal
+    removed = rig.log_dir.forget(TOPIC, 0)
+    assert removed is not None
+    rig.log_dir.files.remove(rig.log_dir.files.mark_deleted(removed, b"u" * 16))
+    assert rig.log_dir.can_restart_journal
+    rig.log_dir.end_failed_journal()()
+    journal.begin_anew()
+    rig.share()
+    rig.share()
+    assert rig.meta().startswith(b"version=2\n")
+    return rig
+
+
+def test_what_was_void_in_a_journal_is_not_void_in_the_one_that_took_its_place() -> None:
+    """Blocks are numbered from 1 again, so voids of the old one would reach far into the new one."""
+    rig = removed_while_left_out()
+    rig.log = rig.open_log()  # the name is used again, or the partition was given back
+    for _ in range(3):
+        rig.share()
+    assert rig.log.synced_end == 3 > rig.log.recovery_point
+    rig.disk.open(FILE).truncate(rig.disk.size(FILE) // 3)
+    rig.disk.release_locks()
+    rig.open()
+    assert rig.log.end == 3
+
+
+def test_a_thread_that_waited_for_the_end_of_a_journal_writes_none_of_its_voids() -> None:
+    rig = crashed_with_a_log_that_fails()
+    unfinished = rig.log_dir._unfinished
+    assert unfinished is not None
+    unfinished.drop("orders-0")
+
+    @contextmanager
+    def lock() -> Iterator[None]:
+        rig.log_dir._unfinished = None  # as another thread does meanwhile
+        yield
+
+    rig.log_dir._one_finisher = lock()  # type: ignore[assignment]
+    rig.disk.fail("*", "/journal-void")
+    rig.log_dir.open_log("others", b"o" * 16, 0, LogConfig(), now_ms=0, is_new=True)
+
+
+def test_a_directory_that_the_disk_cannot_look_up_at_a_start_keeps_its_entries() -> None:
+    """It does not pass for one that is gone, whose name another may take."""
+    rig = crashed_with_a_log_that_fails("look", "/orders-0")
+    assert rig.log_dir.offline is not None
+    rig.disk.heal()
+    rig.disk.release_locks()
+    rig.open()
+    assert rig.log.end == 4
+
+
+def test_a_journal_that_cannot_be_ended_while_the_broker_runs_keeps_its_files(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Or a crash would leave a log dir that names a journal without files, which passes for damage."""
+    rig = Rig()
+    for _ in range(3):
+        rig.share()
+    rig.disk.fail("write", "meta.properties", error=errno.ENOSPC)
+    with pytest.raises(OSError, match="No space"):
+        rig.log_dir.end_failed_journal()()
+    rig.disk.heal()
+    rig.disk.release_locks()
+    with caplog.at_level(logging.ERROR):
+        rig.open()
+    assert not rig.log_dir.journal_was_damaged
+    assert not caplog.records
+
+
+def test_a_journal_whose_beginning_is_noted_in_part_does_not_pass_for_damaged() -> None:
+    """Its id is in meta.properties, but perhaps not for long: the sync of the directory failed."""
+    rig = Rig()
+    rig.share()
+    end_of_note = rig.disk.fail("sync_dir", "/data", number=3)  # of the file, of the voids, of the note
+    rig.append()
+    assert rig.journal.begin([]) is None
+    rig.journal.created(rig.journal.create()())
+    assert end_of_note.number == 0
+    rig.disk.heal()
+    rig.disk.release_locks()
+    rig.open()
+    assert not rig.log_dir.journal_was_damaged
+
+
+def test_a_stop_without_a_descriptor_for_the_note_keeps_the_journal() -> None:
+    rig = Rig()
+    for _ in range(3):
+        rig.share()
+    rig.log.close(clean=True)
+    rig.log_dir._closed_cleanly = True
+    rig.disk.fail("open", "meta.properties", error=errno.EMFILE)
+    rig.log_dir.close()
+    rig.disk.heal()
+    rig.open()
+    assert (rig.log.end, rig.log_dir.journal_was_damaged) == (3, False)
 
 
 def test_a_full_disk_at_a_start_leaves_out_logs_until_there_is_room() -> None:
