@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from tests.interop.broker_process import console_script
 from tests.interop.fleet_process import PATIENCE_S, FleetProcess, clean_environment
 from tests.interop.waiting import eventually
 from tidelog.cli.stop_signals import ECHO_S
+from tidelog.storage.log_dir.files import CLEAN_SHUTDOWN
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]
@@ -128,6 +130,37 @@ def test_a_second_ctrl_c_stops_at_once(up: Up) -> None:
     assert running.process.wait(10) == 0
     assert "not cleanly" in running.out.read_text()
     assert not any(map(is_running, pids))
+
+
+def drained(pipe: int) -> bool:
+    while select.select([pipe], [], [], 0)[0] and os.read(pipe, 1 << 16):
+        pass
+    return True
+
+
+def test_ctrl_c_stops_it_though_the_reader_of_its_log_is_gone(tmp_path: Path) -> None:
+    """As with `tidelog up --brokers 2 2>&1 | tee log`, whose tee ends with the same Ctrl-C."""
+    ready_file = tmp_path / "ready.json"
+    reading, writing = os.pipe()
+    running = subprocess.Popen(
+        [console_script(), "up", "--brokers", "2", "--port", "0", "--ready-file", str(ready_file)],
+        stdout=writing,
+        stderr=writing,
+        cwd=tmp_path,
+        env=clean_environment(),
+    )
+    os.close(writing)
+    try:
+        eventually(lambda: drained(reading) and ready_file.exists(), PATIENCE_S)
+        pids = [broker["pid"] for broker in json.loads(ready_file.read_text())["brokers"]]
+        os.close(reading)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(PATIENCE_S) == 0
+        assert not any(map(is_running, pids))
+        assert all((tmp_path / "data" / f"node-{id}" / CLEAN_SHUTDOWN).exists() for id in (1, 2))
+    finally:
+        running.kill()
+        running.wait()
 
 
 def test_it_can_be_stopped_while_it_starts(up: Up) -> None:

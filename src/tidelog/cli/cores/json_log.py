@@ -17,5 +17,4 @@ class JsonLog(CombinedLog):
             moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             entry = {"core": core, "time": moment, "level": "info", "logger": LOGGER, "message": line}
             text = json.dumps(entry, ensure_ascii=False)
-        self._stream.write(f"{text}\n")
-        self._stream.flush()
+        self._write(text)

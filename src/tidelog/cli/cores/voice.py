@@ -1,10 +1,7 @@
 """What `--cores` says of a machine: one entry, which unfolds into its cores."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import click
 
 from tidelog import __version__
 from tidelog.cli.cluster.view import numbers_text
@@ -37,18 +34,17 @@ class CoresVoice(Voice):
 
     def starting(self) -> None:
         if not self.json:
-            click.echo(f"Starting {_counted(len(self._cores.members))} at {self.plan.bootstrap_servers}")
+            self._say(f"Starting {_counted(len(self._cores.members))} at {self.plan.bootstrap_servers}")
 
     def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
         if self.json:
             self._event(facts)
         else:
-            click.echo(_banner(self._cores, started_s))
-            sys.stdout.flush()
+            self._say(_banner(self._cores, started_s))
 
     def stopping(self) -> None:
         if not self.json:
-            click.echo("\nStopping all cores, the first one last. Press Ctrl-C again to kill them.")
+            self._say("\nStopping all cores, the first one last. Press Ctrl-C again to kill them.")
 
     def moved(self, text: str) -> None:
         self.happened(self.plan.members[0], {"event": "moves", "message": text})

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TextIO
 
 from tidelog.cli.output import coloured
@@ -12,6 +13,12 @@ COLOURS = ("36", "33", "35", "32", "34", "31")
 LEVELS = {"WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
 _LEVEL = re.compile(rf"(?<=\d\d\d )(?:{'|'.join(LEVELS)})\b")
 LINE_BYTES_MAX = 64 * 1024
+
+
+def unless_unheard() -> suppress:
+    """For what is said on stdout and stderr. A supervisor whose terminal was closed, or whose `| tee` ended
+    with the same Ctrl-C, still has its brokers to stop."""
+    return suppress(OSError)
 
 
 class CombinedLog:
@@ -27,8 +34,12 @@ class CombinedLog:
     def write(self, broker: int, line: str) -> None:
         if self._coloured:
             line = _LEVEL.sub(lambda found: f"\x1b[{LEVELS[found[0]]}m{found[0]}\x1b[0m", line, count=1)
-        self._stream.write(f"{self.prefix(broker)} {line}\n")
-        self._stream.flush()
+        self._write(f"{self.prefix(broker)} {line}")
+
+    def _write(self, line: str) -> None:
+        with unless_unheard():
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
 
     def prefix(self, broker: int) -> str:
         number = self._numbers.get(broker, broker)

@@ -289,7 +289,6 @@ class Fleet:
     def _on_signal(self) -> None:
         match self._signals.receive(time.monotonic()):
             case StopSignal.FIRST:
-                self.voice.stopping()
                 self._stop.set()
             case StopSignal.SECOND:
                 for member in self._members.values():
@@ -307,6 +306,7 @@ def _sole_owner(directory: str) -> Iterator[None]:
     except OSError as error:
         raise CliError(
             f"Cannot use {directory}: {error.strerror}.",
+                self.voice.stopping()
             cause="it cannot be written, or is no directory.",
             attempt="tidelog up --brokers N --data DIR",
         ) from error

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import click
 from tidelog import __version__
 from tidelog.cli.fleet.core_numbers import core_id, port_row
 from tidelog.cli.fleet.events import Event, event_lines
-from tidelog.cli.fleet.log import CombinedLog
+from tidelog.cli.fleet.log import CombinedLog, unless_unheard
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
 from tidelog.cli.log.core_dirs import core_log_dir
 from tidelog.cli.up.banner import (
@@ -35,14 +34,13 @@ class Voice:
 
     def starting(self) -> None:
         if not self.json:
-            click.echo(f"Starting {_counted(self.plan)} at {self.plan.bootstrap_servers}")
+            self._say(f"Starting {_counted(self.plan)} at {self.plan.bootstrap_servers}")
 
     def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
         if self.json:
             self._event(facts)
         else:
-            click.echo(banner(self.plan, started_s))
-            sys.stdout.flush()
+            self._say(banner(self.plan, started_s))
 
     def happened(self, member: MemberPlan, event: Event) -> None:
         if self.json:
@@ -57,21 +55,25 @@ class Voice:
     def stopping(self) -> None:
         if not self.json:
             what = "machines" if self.plan.cores > 1 else "brokers"
-            click.echo(f"\nStopping the {what} one after the other. Press Ctrl-C again to stop all at once.")
+            self._say(f"\nStopping the {what} one after the other. Press Ctrl-C again to stop all at once.")
 
     def stopped(self, seconds: float, clean: bool) -> None:
         if self.json:
             self._event({"event": "stopped", "seconds": round(seconds, 3), "clean": clean})
         else:
             how, after = ("", "") if clean else ("not ", " The next start recovers what was not flushed.")
-            click.echo(f"Stopped {how}cleanly in {seconds:.2f} s.{after}")
+            self._say(f"Stopped {how}cleanly in {seconds:.2f} s.{after}")
 
     def _note(self, broker: int, lines: Sequence[str]) -> None:
         for line in lines:
             self.log.write(broker, line)
 
     def _event(self, facts: Mapping[str, Any]) -> None:
-        print(json.dumps(facts), flush=True)
+        self._say(json.dumps(facts))
+
+    def _say(self, text: str) -> None:
+        with unless_unheard():
+            click.echo(text)
 
 
 def banner(plan: FleetPlan, started_s: float | None) -> str:

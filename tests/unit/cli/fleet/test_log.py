@@ -1,7 +1,10 @@
 """Lines of several brokers as one log."""
 
 import io
+import os
+from contextlib import suppress
 
+from tidelog.cli.cores.json_log import JsonLog
 from tidelog.cli.fleet.log import LINE_BYTES_MAX, CombinedLog, Lines
 
 
@@ -33,6 +36,20 @@ def test_warnings_stand_out_on_a_terminal() -> None:
     first, second = stream.getvalue().splitlines()
     assert "\x1b[33mWARNING\x1b[0m raft     an ERROR is" in first
     assert second.endswith(".123 INFO    raft     all is well")
+
+
+def test_a_reader_that_is_gone_stops_nothing() -> None:
+    """As `| tee` after Ctrl-C: the brokers that the supervisor runs are still to be stopped."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    stream = open(writing, "w")  # noqa: SIM115 - to close it would flush what it holds
+    try:
+        for log in (CombinedLog(1, stream), JsonLog(1, stream)):
+            log.write(1, "x" * 100_000)
+    finally:
+        os.close(writing)
+        with suppress(OSError):
+            stream.close()
 
 
 def test_lines_come_whole() -> None:
