@@ -74,6 +74,17 @@ def test_rows_of_ports_do_not_overlap(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert firsts[-1] + 2 < 10_300
 
 
+def test_ports_that_are_spoken_for_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    Machine(monkeypatch, tmp_path, "10006 60999", range(10_000, 10_006))
+    assert module.free_ports("localhost", 1, in_a_row=2, others={10_001, 10_004}) == [10_002]
+
+
+def test_there_is_no_port_beyond_the_last() -> None:
+    """The system takes 65,636 for 100."""
+    with pytest.raises(OSError, match="65535 is the last port"):
+        module.bound("localhost", 65_636)
+
+
 def test_ports_of_a_row_may_lie_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     machine = Machine(monkeypatch, tmp_path, "10300 60999", range(10_000, 11_000))
     machine.taken = set(range(10_100, 10_130))

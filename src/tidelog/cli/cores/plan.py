@@ -10,10 +10,10 @@ from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.core_numbers import ID_STEP, core_id, port_row, row_text
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
-from tidelog.cli.fleet.ports import PORT_MAX
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.log.core_dirs import core_log_dir
 from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
+from tidelog.server.free_ports import PORT_MAX
 
 if TYPE_CHECKING:
     from tidelog.cli.security.local import LocalSecurity
@@ -133,10 +133,10 @@ def plan_cores(
             code=Exit.USAGE,
         )
     listeners, advertised = config.listeners(), config.advertised_listeners()
-    _refuse_overlapping(listeners, cores, port_step)
+    own = _own_ports(listeners, cores, port_step)
     ports = list(port_row(listeners[0].port, cores, port_step))
     http = [
-        http_ports(config, what, cores, any_free=False, step=port_step)
+        http_ports(config, what, cores, any_free=False, step=port_step, others=own)
         if is_alone or config.is_given(f"{what}.port")
         else [0] * cores
         for what in (METRICS, REGISTRY)
@@ -159,7 +159,8 @@ def plan_cores(
     )
 
 
-def _refuse_overlapping(listeners: Sequence[Listener], cores: int, step: int) -> None:
+def _own_ports(listeners: Sequence[Listener], cores: int, step: int) -> dict[int, str]:
+    """Returns the listener by port. CliError where two of them want one."""
     if any(listener.port == 0 for listener in listeners):
         raise CliError(
             "Port 0 goes with one core.",
@@ -186,6 +187,7 @@ def _refuse_overlapping(listeners: Sequence[Listener], cores: int, step: int) ->
                     code=Exit.USAGE,
                 )
             taken[port] = listener.name
+    return taken
 
 
 def _address(listener: Listener) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import uuid_from_random, uuid_text
 from tidelog.base.listener import Listener
-from tidelog.base.settings.node import AUTO_CORES
+from tidelog.base.settings.node import AUTO_CORES, CORES_MAX
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.core_numbers import port_row
 from tidelog.cli.fleet.ports import first_ports, more_ports, refuse_ports_beyond_the_last
@@ -68,6 +68,8 @@ class FleetPlan:
     file: str | None
     flags: Mapping[str, str]
     security: "LocalSecurity | None" = None
+    cores_before: int = 1
+    """What the directory remembers until all answer with other cores."""
 
     @property
     def cores(self) -> int:
@@ -153,6 +155,7 @@ def plan_fleet(
     wanted_id = config.optional_text("cluster.id")
     is_new = recorded is None
     cores = _cores(config, recorded, brokers)
+    cores_before = cores if recorded is None else recorded.cores
     if recorded is None:
         _refuse_single_broker(data)
         count = brokers or 1
@@ -166,27 +169,31 @@ def plan_fleet(
                 attempt="another directory with --data, or leave cluster.id out",
                 code=Exit.USAGE,
             )
-    refuse_ports_beyond_the_last(recorded.ports, cores)
-    rows = port_row(0, cores)
-    for_metrics, for_registry = (
-        http_ports(config, what, len(recorded.ports), any_free=port == 0, rows=rows)
-        for what in (METRICS, REGISTRY)
-    )
+    _refuse_too_many(len(recorded.ports), cores)
+    refuse_ports_beyond_the_last(recorded.ports, cores, is_new=is_new)
+    log_dirs = [os.path.join(data, f"node-{id}") for id in range(1, len(recorded.ports) + 1)]
+    of_each = [max(cores, known_cores([log_dir])) for log_dir in log_dirs]
+    rows = port_row(0, max(of_each))
+    chosen = _rows(recorded.ports, rows)
+    http = []
+    for what in (METRICS, REGISTRY):
+        http.append(http_ports(config, what, len(log_dirs), any_free=port == 0, rows=rows, others=chosen))
+        chosen |= _rows(http[-1], rows)
     members = tuple(
         MemberPlan(
             id,
             listener._replace(port=port),
             config.advertised_listeners()[0]._replace(port=port),
-            os.path.join(data, f"node-{id}"),
+            log_dir,
             metrics_port=metrics_port,
             registry_port=registry_port,
-            cores=max(cores, known_cores([os.path.join(data, f"node-{id}")])),
+            cores=own_cores,
         )
-        for id, (port, metrics_port, registry_port) in enumerate(
-            zip(recorded.ports, for_metrics, for_registry, strict=True), 1
+        for id, (port, metrics_port, registry_port, log_dir, own_cores) in enumerate(
+            zip(recorded.ports, *http, log_dirs, of_each, strict=True), 1
         )
     )
-    return FleetPlan(data, recorded, is_new, members, config, file, dict(flags))
+    return FleetPlan(data, recorded, is_new, members, config, file, dict(flags), cores_before=cores_before)
 
 
 def voter_ids(brokers: int) -> range:
@@ -222,6 +229,20 @@ def _cores(config: BrokerConfig, recorded: Recorded | None, brokers: int | None)
             code=Exit.USAGE,
         )
     return int(config.text("broker.cores"))
+
+
+def _rows(firsts: Iterable[int], rows: range) -> set[int]:
+    return {first + distance for first in firsts if first > 0 for distance in rows}
+
+
+def _refuse_too_many(brokers: int, cores: int) -> None:
+    if cores > 1 and brokers * cores > CORES_MAX:
+        raise CliError(
+            f"{brokers} brokers with {cores} cores each would be {brokers * cores} processes; "
+            f"{CORES_MAX} is the most on one computer.",
+            attempt=f"--cores {CORES_MAX // brokers}, or fewer",
+            code=Exit.USAGE,
+        )
 
 
 def _grown(

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.core_numbers import PORT_STEP, port_row
-from tidelog.server.free_ports import bound, free_ports
+from tidelog.server.free_ports import PORT_MAX, bound, free_ports
 
 if TYPE_CHECKING:
     from tidelog.cli.fleet.plan import FleetPlan
-
-PORT_MAX = 65_535
 
 
 def first_ports(listener: Listener, port: int | None, brokers: int, cores: int) -> list[int]:
@@ -30,14 +28,14 @@ def more_ports(known: list[int], listener: Listener, more: int, cores: int) -> l
     return free_ports(listener.host, more, in_a_row=cores, step=PORT_STEP)
 
 
-def refuse_ports_beyond_the_last(ports: list[int], cores: int) -> None:
+def refuse_ports_beyond_the_last(ports: list[int], cores: int, *, is_new: bool = True) -> None:
     last = port_row(max(ports), cores)[-1]
     if last > PORT_MAX:
         of = "" if cores == 1 else f" of {cores} cores"
         raise CliError(
             f"{len(ports)} brokers{of} from port {ports[0]} on would end at {last}; {PORT_MAX} is the last "
             "port.",
-            attempt="--port 9092",
+            attempt="--port 9092" if is_new else "fewer of them: the cluster keeps the ports that it has",
             code=Exit.USAGE,
         )
 
@@ -97,9 +95,14 @@ def _refusal(plan: "FleetPlan", taken: list[int]) -> CliError:
     flags = f"--brokers {len(plan.members)}" + (f" --cores {plan.cores}" if plan.cores > 1 else "")
     free = f"tidelog up {flags} --port {max(taken) + 1}, or --port 0 for free ones"
     known = "stop what runs there: this cluster's brokers belong to these ports"
+    before = {port for first in plan.recorded.ports for port in port_row(first, plan.cores_before)}
+    if plan.cores > plan.cores_before and before.isdisjoint(taken):
+        known = f"stop what runs there, or stay with --cores {plan.cores_before}"
+    further = f"; each further core of a machine listens {PORT_STEP} ports higher"
     return CliError(
         f"{'Port' if len(taken) == 1 else 'Ports'} {ports} of {plan.bootstrap_servers} "
         f"{'is' if len(taken) == 1 else 'are'} taken.",
-        cause="other brokers, or other programs, run there.",
+        cause="other brokers, or other programs, run there"
+        f"{'' if set(plan.recorded.ports).issuperset(taken) else further}.",
         attempt=free if plan.is_new else known,
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tidelog.cli.fleet.core_numbers import PORT_STEP
+from tidelog.cli.fleet.core_numbers import PORT_STEP, port_row
 from tidelog.cli.fleet.plan import FleetPlan
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
 
@@ -10,7 +10,14 @@ from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_se
 def secured_plan(plan: FleetPlan) -> FleetPlan:
     refuse_own_settings(plan.config)
     security = LocalSecurity(plan.data)
-    ports = security.choose_ports([member.listener.port for member in plan.members], plan.cores, PORT_STEP)
+    rows = max(member.cores for member in plan.members)
+    others = {
+        port
+        for member in plan.members
+        for first in (member.listener.port, member.metrics_port, member.registry_port)
+        for port in port_row(first, rows)
+    }
+    ports = security.choose_ports([member.listener.port for member in plan.members], rows, PORT_STEP, others)
     members = tuple(
         replace(member, broker_port=port) for member, port in zip(plan.members, ports, strict=True)
     )

@@ -5,7 +5,7 @@ come back secured, with or without the flag.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,18 +52,26 @@ class LocalSecurity:
         self.context: str | None = None
         """Of the command line, once it is saved."""
 
-    def choose_ports(self, client_ports: Sequence[int], in_a_row: int = 1, step: int = 1) -> list[int]:
+    def choose_ports(
+        self,
+        client_ports: Sequence[int],
+        in_a_row: int = 1,
+        step: int = 1,
+        others: Collection[int] = (),
+    ) -> list[int]:
         """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free.
 
         A broker that is alone is looked for by no other, so its port changes if another program took it.
-        With several cores a port is the first of so many `in_a_row`, `step` apart.
+        With several cores a port is the first of so many `in_a_row`, `step` apart; `others` are those that
+        the brokers use for something else.
         """
         known = list(self.state.broker_ports[: len(client_ports)])
         if len(client_ports) == len(known) == in_a_row == 1:
             known = [free_port(known[0], ())]
         for port in client_ports[len(known) :]:
             wanted = port + BROKER_PORT_DISTANCE if port else 0
-            known.append(free_port(wanted, known, in_a_row, step))
+            own = {other for first in known for other in range(first, first + in_a_row * step, step)}
+            known.append(free_port(wanted, own.union(others), in_a_row, step))
         self.state = replace(self.state, broker_ports=tuple(known))
         return known
 

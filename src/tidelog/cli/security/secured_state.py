@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,13 +48,12 @@ def write_state(path: Path, state: SecuredState) -> None:
     write_private(path, json.dumps(asdict(state)).encode())
 
 
-def free_port(wanted: int, others: Sequence[int], in_a_row: int = 1, step: int = 1) -> int:
+def free_port(wanted: int, others: Container[int], in_a_row: int = 1, step: int = 1) -> int:
     """The wanted port, or any if that is taken; the first of so many `in_a_row`, `step` apart."""
     row = range(wanted, wanted + in_a_row * step, step)
-    if wanted > 0 and row[-1] < 65536 and not set(row) & set(others) and all(map(_is_free, row)):
+    if wanted > 0 and not any(port in others for port in row) and all(map(_is_free, row)):
         return wanted
-    found = free_ports("localhost", len(others) + 1, in_a_row=in_a_row, step=step)
-    return next(port for port in found if port not in others)
+    return free_ports("localhost", 1, in_a_row=in_a_row, step=step, others=others)[0]
 
 
 def _is_free(port: int) -> bool:

@@ -129,8 +129,9 @@ def up(
             demo=demo,
             demo_pipeline=demo_pipeline,
         ).run()
+    own = [listener.port for listener in given.listeners()] if port is None else [port]
     for what in (METRICS, REGISTRY):
-        [http_port] = http_ports(given, what, 1, any_free=port == 0)
+        [http_port] = http_ports(given, what, 1, any_free=port == 0, others=own)
         pairs[f"{what}.port"] = str(http_port)
     config = broker_config(file, data, port, pairs)
     security = None

@@ -1,36 +1,52 @@
 """Which ports serve metrics and the schema registry: 9404, 8081 and the next ones."""
 
-from itertools import count, islice
+from collections.abc import Container, Iterable
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.settings.metrics import FREE_PORT
-from tidelog.server.free_ports import bound, free_ports
+from tidelog.server.free_ports import PORT_MAX, bound, free_ports
 
 METRICS, REGISTRY = "metrics", "schema.registry"
 FIRST_PORTS = {METRICS: 9404, REGISTRY: 8081}
 
 
 def http_ports(
-    config: BrokerConfig, what: str, brokers: int, *, any_free: bool, step: int = 1, rows: range = range(1)
+    config: BrokerConfig,
+    what: str,
+    brokers: int,
+    *,
+    any_free: bool,
+    step: int = 1,
+    rows: range = range(1),
+    others: Container[int] = (),
 ) -> list[int]:
     """Returns `metrics.port` or `schema.registry.port` of each broker: as given, counted up by `step` for
-    several, or the next free ones. `rows` are the distances from there at which ports must be free, too."""
+    several, or the next free ones. `rows` are the distances from there at which ports must be free, too.
+    `others` are the brokers' own, where nothing listens yet."""
     host, first = config.text(f"{what}.host"), config.int(f"{what}.port")
     if first > 0:
         return list(range(first, first + brokers * step, step))
     if config.is_given(f"{what}.port"):
         return [first] * brokers
     if any_free:
-        return free_ports(host, brokers, in_a_row=len(rows), step=rows.step)
-    free = (port for port in count(FIRST_PORTS[what]) if port > 65535 or _are_free(host, port, rows))
-    return [port if port <= 65535 else FREE_PORT for port in islice(free, brokers)]
+        return free_ports(host, brokers, in_a_row=len(rows), step=rows.step, others=others)
+    found: list[int] = []
+    held = set[int]()
+    for port in range(FIRST_PORTS[what], PORT_MAX + 1):
+        if len(found) == brokers:
+            break
+        row = {port + distance for distance in rows}
+        if held.isdisjoint(row) and not any(port in others for port in row) and _are_free(host, row):
+            found.append(port)
+            held |= row
+    return [*found, *[FREE_PORT] * (brokers - len(found))]
 
 
-def _are_free(host: str, first: int, rows: range) -> bool:
+def _are_free(host: str, ports: Iterable[int]) -> bool:
     try:
-        for distance in rows:
-            bound(host, first + distance).close()
-    except (OSError, OverflowError):
+        for port in ports:
+            bound(host, port).close()
+    except OSError:
         return False
     return True
 

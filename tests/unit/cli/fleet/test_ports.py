@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.base.config.config import load
 from tidelog.base.listener import Listener
+from tidelog.cli.cores.plan import plan_cores
 from tidelog.cli.exits import CliError
-from tidelog.cli.fleet.core_numbers import PORT_STEP
+from tidelog.cli.fleet.core_numbers import PORT_STEP, port_row
 from tidelog.cli.fleet.plan import FleetPlan, plan_fleet
 from tidelog.cli.fleet.ports import (
     first_ports,
@@ -21,8 +23,9 @@ from tidelog.cli.fleet.ports import (
 )
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.fleet.secured import secured_plan
+from tidelog.cli.security import local
 from tidelog.cli.security.secured_settings import BROKER_PORT_DISTANCE
-from tidelog.cli.up.ports import FIRST_PORTS, METRICS, http_ports
+from tidelog.cli.up.ports import FIRST_PORTS, METRICS, REGISTRY, http_ports
 from tidelog.cli.up.settings import given_config
 from tidelog.server.free_ports import free_ports
 
@@ -75,14 +78,21 @@ def test_brokers_that_join_have_the_next_ports_or_free_ones() -> None:
 def test_there_is_a_last_port(ports: list[int], cores: int, words: str) -> None:
     with pytest.raises(CliError, match=words):
         refuse_ports_beyond_the_last(ports, cores)
+    with pytest.raises(CliError) as caught:
+        refuse_ports_beyond_the_last(ports, cores, is_new=False)
+    assert "--port" not in str(caught.value.attempt), "a known cluster keeps its ports"
     refuse_ports_beyond_the_last([port - 300 for port in ports], cores)
 
 
 def test_the_port_of_every_core_must_be_free(tmp_path: Path) -> None:
     with taken_port() as port:
         made = planned(tmp_path, Recorded("c", [port - PORT_STEP], [1], cores=2))
-        with pytest.raises(CliError, match=f"Port {port} of localhost:{port - PORT_STEP} is taken"):
+        with pytest.raises(CliError, match=f"Port {port} of localhost:{port - PORT_STEP} is taken") as told:
             refuse_taken_ports(made)
+        assert str(told.value.cause).endswith("each further core of a machine listens 100 ports higher.")
+        with pytest.raises(CliError) as told:
+            refuse_taken_ports(replace(made, cores_before=1))
+        assert str(told.value.attempt).endswith("or stay with --cores 1")
         refuse_taken_ports(planned(tmp_path, Recorded("c", [port - PORT_STEP], [1], cores=1)))
 
 
@@ -99,6 +109,44 @@ def test_ports_are_chosen_so_that_further_cores_find_theirs_free(
         assert secured_plan(planned(tmp_path, recorded)).members[0].broker_port == first
         recorded = replace(recorded, cores=2)
         assert secured_plan(planned(tmp_path, recorded)).members[0].broker_port != first
+
+
+def test_metrics_and_schemas_have_ports_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing listens at those of the brokers yet, so they look free."""
+    [first] = free_ports("localhost", 1, in_a_row=4, step=PORT_STEP)
+    for what in (METRICS, REGISTRY):
+        monkeypatch.setitem(FIRST_PORTS, what, first + PORT_STEP)
+    [member] = plan_fleet(Recorded("c", [first], [1], cores=2), None, str(tmp_path), None, None, {}).members
+    rows = [port_row(port, 2) for port in (first, member.metrics_port, member.registry_port)]
+    assert len({port for row in rows for port in row}) == 6
+    settings = {"listeners": f"PLAINTEXT://localhost:{first}", "log.dirs": str(tmp_path)}
+    for what in (METRICS, REGISTRY):
+        monkeypatch.setitem(FIRST_PORTS, what, first)
+    cores = plan_cores(load(None, {}, settings), None, settings, 2, 1, is_alone=True).members
+    assert {first, first + 1}.isdisjoint(core.metrics_port for core in cores)
+
+
+def test_ports_of_metrics_are_free_for_cores_that_leave_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with taken_port() as port:
+        monkeypatch.setitem(FIRST_PORTS, METRICS, port - PORT_STEP)
+        recorded = Recorded("c", [1], [1], cores=1)
+        for cores, is_taken in ((1, True), (2, False)):
+            os.makedirs(tmp_path / "node-1" / "cores" / str(cores - 1), exist_ok=True)
+            [member] = plan_fleet(recorded, None, str(tmp_path), None, None, {}).members
+            assert member.cores == cores
+            assert (member.metrics_port == port - PORT_STEP) is is_taken
+
+
+def test_ports_between_brokers_are_not_those_of_clients(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [first] = free_ports("localhost", 1, in_a_row=3, step=PORT_STEP)
+    monkeypatch.setattr(local, "BROKER_PORT_DISTANCE", PORT_STEP)
+    [member] = secured_plan(planned(tmp_path, Recorded("c", [first], [1], cores=2))).members
+    assert member.broker_port is not None
+    assert set(port_row(member.broker_port, 2)).isdisjoint(port_row(first, 2))
 
 
 def test_a_port_for_two_brokers_is_refused(tmp_path: Path) -> None:
