@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.interop.fleet_process import FleetProcess, run_tidelog
 from tests.interop.numbered_records import PARTITIONS, TOPIC, read_all
 from tests.interop.waiting import eventually
+from tidelog.storage.log_dir.files import CLEAN_SHUTDOWN
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]
@@ -89,6 +90,33 @@ def processes(running: FleetProcess, name: str) -> dict[str, int]:
     """Of a machine: its supervisor's and its cores'."""
     [found] = [each for each in running.facts["machines"] if each["machine"] == name]
     return {"supervisor": found["pid"], **{str(id): running.pid(id) for id in found["brokers"]}}
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_no_core_outlives_its_machine_nor_the_cluster(up: Up) -> None:
+    running = up("--brokers", "2", "--cores", str(CORES), "--port", "0")
+    before = processes(running, VICTIM)
+    os.kill(before["1002"], signal.SIGSTOP)  # it would not notice that its supervisor is gone
+    os.kill(before["supervisor"], signal.SIGKILL)
+    eventually(lambda: all(map(gone, before.values())), 30)
+    eventually(lambda: f"Machine {VICTIM} answers again" in running.err.read_text(), 60)
+    eventually(lambda: processes(running, VICTIM)["supervisor"] != before["supervisor"])
+    assert set(processes(running, VICTIM).values()).isdisjoint(before.values())
+    assert running.err.read_text().count(f"Machine {VICTIM} exited unexpectedly") == 1, "its ports were free"
+
+    everything = [pid for name in ("1", VICTIM) for pid in processes(running, name).values()]
+    running.process.kill()
+    running.process.wait()
+    eventually(lambda: all(map(gone, everything)), 60)
+    log_dirs = [running.directory / "data" / f"node-{id}" for id in ("1", VICTIM)]
+    for log_dir in (*log_dirs, *(each / "cores" / "1" for each in log_dirs)):
+        assert (log_dir / CLEAN_SHUTDOWN).exists(), f"{log_dir} was not closed"
 
 
 def test_a_machine_of_three_dies(up: Up) -> None:

@@ -123,6 +123,9 @@ class CoreFleet(Fleet):
             time.sleep(LOOK_S)
         return None
 
+    def _remember_cores(self) -> None:
+        """The settings say them, or the supervisor of the cluster remembers them."""
+
     def _announce(self) -> None:
         super()._announce()
         if self._manager is not None:
@@ -202,12 +205,14 @@ class CoreFleet(Fleet):
             if await asyncio.to_thread(self._is_forgotten, member.id):
                 kept = remove_log_dirs(self.plan.config.list("log.dirs"), core)
                 still = f" Remove what no topic needs, and its log dirs go: {', '.join(kept)}" if kept else ""
-                self.cores_voice.moved(f"Broker {member.id} is drained and gone.{still}")
+                self.cores_voice.left(member.id, f"Broker {member.id} is drained and gone.{still}")
             elif not self._stop.is_set():
-                self.cores_voice.moved(
+                self.cores_voice.left(
+                    member.id,
                     f"Broker {member.id} is drained and stopped, but still registered; its log dirs stay. "
-                    f"Try: tidelog cluster unregister {member.id}"
+                    f"Try: tidelog cluster unregister {member.id}",
                 )
+            self._rewrite_ready_file()
 
     def _is_forgotten(self, id: int) -> bool:
         deadline = time.monotonic() + GONE_PATIENCE_S

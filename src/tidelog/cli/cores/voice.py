@@ -49,6 +49,9 @@ class CoresVoice(Voice):
     def moved(self, text: str) -> None:
         self.happened(self.plan.members[0], {"event": "moves", "message": text})
 
+    def left(self, broker: int, text: str) -> None:
+        self.happened(self.plan.members[0], {"event": "broker_left", "broker": broker, "message": text})
+
 
 def why_unchanged(error: BaseException, leaving: Sequence[int], wait_s: float) -> str:
     """Replicas could not be moved: who serves on, why, when it is tried again, and what a person can do."""

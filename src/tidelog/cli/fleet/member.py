@@ -123,14 +123,21 @@ class Member:
         if not self._own_session:
             self.signal(signal.SIGKILL)
         elif self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._kill_group(self._process.pid)
+
+    def _kill_group(self, pid: int) -> None:
+        """Also cores that outlived the machine: they hold its ports and log dirs, one that hangs for ever."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses where all are zombies
+            os.killpg(pid, signal.SIGKILL)
 
     async def _until_it_ends(self, process: asyncio.subprocess.Process) -> int:
         await asyncio.gather(
             self._read(process.stdout, self._on_event), self._read(process.stderr, self._on_line)
         )
-        return await process.wait()
+        code = await process.wait()
+        if self._own_session and self.plan.cores > 1:
+            self._kill_group(process.pid)
+        return code
 
     async def _read(self, stream: asyncio.StreamReader | None, take: Callable[[str], None]) -> None:
         lines = Lines()
@@ -155,14 +162,17 @@ class Member:
             case {"event": "stopped"}:
                 self.stopped_cleanly = event.get("clean", True)
             case {"event": _}:
-                self._keep_pid(event)
+                self._keep_facts(event)
                 self._tell(event)
 
-    def _keep_pid(self, event: Mapping[str, Any]) -> None:
-        """Of a core that its machine has started again."""
-        for core in self.facts.get("brokers", ()):
-            if event["event"] == "broker_restarted" and core["node_id"] == event["broker"]:
+    def _keep_facts(self, event: Mapping[str, Any]) -> None:
+        """Of a core that its machine has started again, or has no more."""
+        cores = self.facts.get("brokers", [])
+        for core in [each for each in cores if each["node_id"] == event.get("broker")]:
+            if event["event"] == "broker_restarted":
                 core["pid"] = event["pid"]
+            elif event["event"] == "broker_left":
+                cores.remove(core)
 
     def _on_line(self, line: str) -> None:
         if line.startswith('{"error":'):

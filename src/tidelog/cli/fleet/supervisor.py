@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidelog.cli.cluster.quorum import look_at_quorum
@@ -68,7 +69,7 @@ class Fleet:
     def run(self) -> int:
         with _sole_owner(self.plan.data):
             refuse_taken_ports(self.plan)
-            write_record(self.plan.data, self.plan.recorded)
+            write_record(self.plan.data, replace(self.plan.recorded, cores=self.plan.cores_before))
             prepare_security(self.plan)
             return asyncio.run(self._until_stopped())
 
@@ -83,6 +84,7 @@ class Fleet:
         try:
             if await self._until_all_answer():
                 await self._confirm_admin()
+                self._remember_cores()
                 self._announce()
                 await self._serve()
         finally:
@@ -92,6 +94,11 @@ class Fleet:
         if self._failed is not None:
             raise self._failed
         return Exit.OK
+
+    def _remember_cores(self) -> None:
+        """Only now: a number that cannot start must not come back with a start that does not name it."""
+        if self.plan.cores != self.plan.cores_before:
+            write_record(self.plan.data, self.plan.recorded)
 
     async def _confirm_admin(self) -> None:
         if (security := self.plan.security) is not None:
@@ -128,6 +135,7 @@ class Fleet:
             began = time.monotonic()
             await member.start(command_of(self.plan, plan, restart=self.restart))
             if self._stop.is_set():  # asked to stop before there was a process to tell
+                member.signal(signal.SIGTERM)
                 await self._stop_one(member, self._patience_s)
                 return
             if self._is_ready:
@@ -151,13 +159,13 @@ class Fleet:
         ready.cancel()
         if member.ready.is_set():
             self.voice.happened(member.plan, events.restarted(member.plan, member.pid))
-            self._write_ready_file()
+            self._rewrite_ready_file()
 
     def _on_event(self, machine: MemberPlan, event: Mapping[str, Any]) -> None:
         """Something happened to a core, whose machine sees to it."""
         self.voice.relay(machine, event)
         if self._is_ready:
-            self._write_ready_file()
+            self._rewrite_ready_file()
 
     async def _sleep_unless_stopped(self, sleep: Coroutine[Any, Any, None]) -> None:
         sleeping, stopped = asyncio.ensure_future(sleep), asyncio.ensure_future(self._stop.wait())
@@ -234,12 +242,20 @@ class Fleet:
 
     def _facts(self) -> dict[str, Any]:
         pids = {id: member.pid for id, member in self._members.items()}
-        cores = {id: member.facts.get("brokers", []) for id, member in self._members.items()}
-        return ready_facts(self.plan, pids, cores)
+        cores = {id: member.facts.get("brokers") for id, member in self._members.items() if member.facts}
+        serving = tuple(member for member in self.plan.members if member.id not in self._retired)
+        return ready_facts(replace(self.plan, members=serving), pids, cores)
 
     def _write_ready_file(self) -> None:
         if self.ready_file is not None and not self._stop.is_set():
             write_ready_file(self.ready_file, self._facts())
+
+    def _rewrite_ready_file(self) -> None:
+        """What it says is no longer so. A full disk must not end the supervisor, which the brokers need."""
+        try:
+            self._write_ready_file()
+        except CliError as error:
+            self.voice.happened(self.plan.members[0], {"event": "ready_file", "message": error.message})
 
     async def _stop_all(self) -> None:
         began = time.monotonic()
@@ -290,6 +306,7 @@ class Fleet:
         match self._signals.receive(time.monotonic()):
             case StopSignal.FIRST:
                 self._stop.set()
+                self.voice.stopping()
             case StopSignal.SECOND:
                 for member in self._members.values():
                     member.kill()
@@ -306,7 +323,6 @@ def _sole_owner(directory: str) -> Iterator[None]:
     except OSError as error:
         raise CliError(
             f"Cannot use {directory}: {error.strerror}.",
-                self.voice.stopping()
             cause="it cannot be written, or is no directory.",
             attempt="tidelog up --brokers N --data DIR",
         ) from error

@@ -128,14 +128,23 @@ def _member_lines(member: MemberPlan, cores: int) -> Iterator[str]:
 
 
 def ready_facts(
-    plan: FleetPlan, pids: Mapping[int, int | None], cores: Mapping[int, Sequence[Event]]
+    plan: FleetPlan, pids: Mapping[int, int | None], cores: Mapping[int, Sequence[Event] | None]
 ) -> dict[str, Any]:
-    """`cores` are the brokers of a machine, as it says itself; there are none of it while it is down."""
+    """`cores` are the brokers of a machine, as it says itself; there are none of it while it is down. None of
+    one that came back as a single broker, since its further cores have left."""
+
+    def brokers_of(member: MemberPlan) -> Sequence[Event]:
+        one = [_broker_facts(member, pids.get(member.id))]
+        if member.cores == 1:
+            return one
+        found = cores.get(member.id, ())
+        return one if found is None else found
+
     machines = [
         {
             "machine": str(member.id),
             "pid": pids.get(member.id),
-            "brokers": [core["node_id"] for core in cores.get(member.id, ())],
+            "brokers": [core["node_id"] for core in brokers_of(member)],
         }
         for member in plan.members
         if member.cores > 1
@@ -149,13 +158,7 @@ def ready_facts(
         "durability": plan.config.text("durability"),
         "metrics": plan.metrics_urls,
         "schema_registry": plan.registry_urls,
-        "brokers": [
-            core
-            for member in plan.members
-            for core in (
-                cores.get(member.id, ()) if member.cores > 1 else [_broker_facts(member, pids.get(member.id))]
-            )
-        ],
+        "brokers": [core for member in plan.members for core in brokers_of(member)],
         **({"machines": machines} if machines else {}),
         **(plan.security.facts() if plan.security is not None else {}),
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import os
 import signal
 import threading
@@ -23,11 +24,12 @@ class Process:
     """A core's, which ends at SIGTERM or, where it hangs, only at SIGKILL."""
 
     was_started = is_running = stopped_cleanly = True
-    beats = 0
+    beats, pid = 0, 7
 
     def __init__(self, plan: MemberPlan, *, hangs: bool = False) -> None:
         self.plan, self.id = plan, plan.id
         self.got: list[int] = []
+        self.facts: dict[str, Any] = {}
         self._ends_at = signal.SIGKILL if hangs else signal.SIGTERM
         self._ended = asyncio.Event()
         self.ready = asyncio.Event()
@@ -81,6 +83,13 @@ def test_empty_cores_are_stopped_and_their_log_dirs_removed(machine: Machine, tm
     machine.retire()
     assert known_cores([str(tmp_path)]) == 1
     assert [machine.processes[id].got for id in (1, 1001, 2001)] == [[], [signal.SIGTERM], [signal.SIGTERM]]
+
+
+def test_the_ready_file_does_not_name_cores_that_have_left(machine: Machine, tmp_path: Path) -> None:
+    """Their process ids may be those of other programs by then."""
+    machine.ready_file = str(tmp_path / "ready.json")
+    machine.retire()
+    assert [core["node_id"] for core in json.loads(Path(machine.ready_file).read_text())["brokers"]] == [1]
 
 
 def test_a_core_that_does_not_stop_is_killed(machine: Machine) -> None:
@@ -200,13 +209,13 @@ def test_cores_that_cannot_be_emptied_go_on_serving(
         machine.stop()
         await serving
 
-    def moved(text: str) -> None:
-        tell(text)
+    def left(broker: int, text: str) -> None:
+        tell(broker, text)
         if text.startswith("Broker 1001 is drained"):
             gone.set()
 
-    tell = machine.cores_voice.moved
-    monkeypatch.setattr(machine.cores_voice, "moved", moved)
+    tell = machine.cores_voice.left
+    monkeypatch.setattr(machine.cores_voice, "left", left)
     monkeypatch.setattr(supervisor, "reopen_cores", lambda *_: False)
     monkeypatch.setattr(supervisor, "empty_cores", empty)
     monkeypatch.setattr(supervisor, "FIRST_RETRY_S", 0.0)

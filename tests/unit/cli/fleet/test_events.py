@@ -41,4 +41,6 @@ def test_what_was_killed_and_why() -> None:
 
 def test_what_a_machine_says_of_its_replicas_is_shown_as_it_is() -> None:
     assert event_lines({"event": "moves", "message": "3 replicas move."}) == ["3 replicas move."]
+    left = {"event": "broker_left", "broker": 1002, "message": "Broker 1002 is drained and gone."}
+    assert event_lines(left) == ["Broker 1002 is drained and gone."]
     assert event_lines({"event": "of_a_later_release"}) == []

@@ -1,6 +1,7 @@
 """A cluster of machines with several cores each: what every machine is given, and what it was before."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ from tidelog.base.config.config import load
 from tidelog.cli.cores.machine import machine_in_cluster
 from tidelog.cli.cores.plan import CoresPlan
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.core_numbers import PORT_STEP
 from tidelog.cli.fleet.member import command_of
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, plan_fleet, stop_turns
-from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.fleet.record import Recorded, recorded_fleet
 from tidelog.cli.fleet.secured import prepare_security, secured_plan
+from tidelog.cli.fleet.supervisor import Fleet
 from tidelog.cli.fleet.voice import banner, ready_facts
+from tidelog.server.free_ports import free_ports
 
 ONE_CORE = Recorded("c", [9092, 9093, 9094], [1, 2, 3])
 TWO_CORES = Recorded("c", [9092, 9093, 9094], [1, 2, 3], cores=2)
@@ -157,3 +161,37 @@ def test_the_facts_name_the_process_of_every_machine_and_core() -> None:
         {"machine": "2", "pid": 20, "brokers": []},
     ]
     assert "machines" not in ready_facts(planned(), {}, {})
+
+
+def test_a_machine_that_came_back_as_one_broker_is_among_them(tmp_path: Path) -> None:
+    """Its further cores have left, and then it was killed."""
+    (tmp_path / "node-2" / "cores" / "1").mkdir(parents=True)
+    facts = ready_facts(planned(TWO_CORES, cores="1", data=str(tmp_path)), {1: 10, 2: 20, 3: 30}, {2: None})
+    assert [(core["node_id"], core["pid"]) for core in facts["brokers"]] == [(1, 10), (2, 20), (3, 30)]
+    assert facts["machines"] == [{"machine": "2", "pid": 20, "brokers": [2]}]
+
+
+def test_the_directory_remembers_the_cores_once_they_answer(tmp_path: Path) -> None:
+    """Another number may be refused, and a start that does not name it must work as before."""
+
+    class Starting(Fleet):
+        async def _until_stopped(self) -> int:
+            started.append(recorded_fleet(str(tmp_path)))
+            self._remember_cores()
+            return Exit.OK
+
+    started: list[Recorded | None] = []
+    known = replace(ONE_CORE, ports=free_ports("localhost", 3, in_a_row=2, step=PORT_STEP))
+    plan = planned(known, cores="2", data=str(tmp_path))
+    assert Starting(plan, as_json=True, ready_file=None, restart=True).run() == Exit.OK
+    assert started == [known]
+    assert recorded_fleet(str(tmp_path)) == plan.recorded == replace(known, cores=2)
+
+
+def test_a_computer_has_only_so_many_cores() -> None:
+    with pytest.raises(
+        CliError, match="3 brokers with 100 cores each would be 300 processes; 256 is"
+    ) as caught:
+        planned(cores="100")
+    assert caught.value.attempt == "--cores 85, or fewer"
+    assert planned(cores="85").cores == 85
