@@ -394,7 +394,8 @@ class World:
         offset = self.rng.randint(max(log.start, log.end - 10), log.end)
         if offset < log.end:  # the batch that holds the offset goes, too
             model.current = {base: data for base, data in model.current.items() if end_of(data) <= offset}
-            kept = max((end_of(data) for data in model.current.values()), default=model.start)
+            start = min(model.start, log.start)  # a crash may have taken it back
+            kept = max((end_of(data) for data in model.current.values()), default=start)
             model.acknowledged = min(model.acknowledged, kept)
         model.is_truncating = True
         log.truncate_to(offset)
