@@ -26,12 +26,12 @@ class DelayedProduce:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[ProduceResponse] = loop.create_future()
         self._response = response
-        self._left: dict[int, _PartitionWait] = {}
+        self._left: set[_PartitionWait] = set()
         for append in uncommitted:
             wait = _PartitionWait(self, append)
             try:
-                if not append.partition.when_committed(append.committed_at, wait.done):
-                    self._left[id(wait)] = wait
+                if not append.partition.when_committed(append.committed_at, wait):
+                    self._left.add(wait)
             except KafkaError as error:
                 wait.fail(error.code, error.message)
         self._timer = loop.call_later(timeout_ms / 1000, self._time_is_up) if self._left else None
@@ -40,11 +40,13 @@ class DelayedProduce:
             self.future.set_result(response)
 
     def release(self, wait: "_PartitionWait") -> None:
-        if self._left.pop(id(wait), None) is not None and not self._left and not self.future.done():
-            self.future.set_result(self._response)
+        if wait in self._left:
+            self._left.remove(wait)
+            if not self._left and not self.future.done():
+                self.future.set_result(self._response)
 
     def _time_is_up(self) -> None:
-        for wait in self._left.values():
+        for wait in self._left:
             wait.fail(
                 ErrorCode.REQUEST_TIMED_OUT,
                 "the records are written but not committed yet: not every in-sync replica has them",
@@ -55,23 +57,25 @@ class DelayedProduce:
     def _clean_up(self, _: "asyncio.Future[ProduceResponse]") -> None:
         if self._timer is not None:
             self._timer.cancel()
-        for wait in self._left.values():
-            wait.append.partition.forget(wait.done)
+        for wait in self._left:
+            wait.append.partition.forget(wait)
         self._left.clear()
 
 
 class _PartitionWait:
-    __slots__ = ("append", "done")
+    """Called once the append is committed, or cannot be. Nothing that it refers to leads back here by then:
+    each request would leave a ring of objects to the garbage collector."""
+
+    __slots__ = ("_delayed", "append")
 
     def __init__(self, delayed: DelayedProduce, append: UncommittedAppend) -> None:
+        self._delayed = delayed
         self.append = append
 
-        def done(error: KafkaError | None) -> None:
-            if error is not None:
-                self.fail(error.code, error.message)
-            delayed.release(self)
-
-        self.done = done
+    def __call__(self, error: KafkaError | None) -> None:
+        if error is not None:
+            self.fail(error.code, error.message)
+        self._delayed.release(self)
 
     def fail(self, code: ErrorCode, message: str) -> None:
         answer = self.append.answer

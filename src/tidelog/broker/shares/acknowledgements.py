@@ -73,7 +73,8 @@ class Acknowledgements:
             )
         self._pending -= 1
         if not self._pending and self._then is not None:
-            self._then()
+            then, self._then = self._then, None  # a request refers to these, and `then` to the request
+            then()
 
 
 def _checked(batches: AckBatches, *, may_renew: bool) -> list[AckBatch]:

@@ -3,6 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.rigs.garbage import nothing_left_of
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
@@ -80,5 +81,19 @@ def test_a_peer_that_left_leaves_nothing_behind() -> None:
         delayed.future.cancel()
         await asyncio.sleep(0)
         assert target.waiting == []
+
+    run(main())
+
+
+def test_a_wait_that_is_over_leaves_nothing_to_the_garbage_collector() -> None:
+    async def main() -> None:
+        first, second = Target(), Target()
+        waits = [uncommitted(first), uncommitted(second)]
+        with nothing_left_of(DelayedProduce):
+            future = DelayedProduce(ProduceResponse(), waits, 1500).future
+            first.waiting.pop()(None)
+            second.waiting.pop()(None)
+            await future
+            await asyncio.sleep(0)
 
     run(main())

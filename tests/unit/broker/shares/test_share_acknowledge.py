@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from tests.rigs import virtual_time
+from tests.rigs.garbage import nothing_left_of
 from tests.rigs.shares import GROUP, TOPIC_ID, ShareRig, ack_error, ranges_in
 from tidelog.base.errors import ErrorCode
+from tidelog.broker.handlers.shares.fetch_job import ShareFetchJob
 from tidelog.broker.shares import share_partitions, state_saver
 from tidelog.shares.states import AckType, DeliveryState
 
@@ -27,6 +29,19 @@ def test_an_acknowledgement_is_answered_when_it_is_saved() -> None:
         rig.store.gate.set()
         assert await waiting is ErrorCode.NONE
         assert rig.store.writes[-1].start_offset == 1
+
+    virtual_time.run(run())
+
+
+def test_a_fetch_that_waited_for_its_acknowledgements_leaves_nothing_to_the_garbage_collector() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.produce(b"a", b"b")
+        anna = rig.worker()
+        await anna.take(max_records=1, share_acquire_mode=1, **WAIT)
+        with nothing_left_of(ShareFetchJob):
+            await anna.take(acks={0: [(0, 0, ACCEPT)]}, **WAIT)
+            await asyncio.sleep(0)
 
     virtual_time.run(run())
 
