@@ -112,8 +112,8 @@ class EchoDispatcher:
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
         """Nothing is recorded."""
 
-    def may_overlap(self, request: memoryview) -> bool:
-        return True
+    def overlap_group(self, request: memoryview) -> int:
+        return 1
 
     @staticmethod
     def echo(request: memoryview) -> Reply:

@@ -28,8 +28,8 @@ class NameListener:
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
         """Nothing is recorded."""
 
-    def may_overlap(self, frame: memoryview) -> bool:
-        return True
+    def overlap_group(self, frame: memoryview) -> int:
+        return 1
 
 
 async def ask(host: str, port: int) -> str:

@@ -126,8 +126,8 @@ class NamePrincipal:
         said = connection.principal.encode()
         return Reply([struct.pack(">i", len(said)), said])
 
-    def may_overlap(self, request: memoryview) -> bool:
-        return True
+    def overlap_group(self, request: memoryview) -> int:
+        return 1
 
 
 NOW = datetime.now(UTC)

@@ -9,7 +9,7 @@ from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, ServerCon
 
 CLIENTS = 3
 LARGE = SENT_LATER_BYTES_MAX + 1
-NOT_ITSELF = {b"n": b"", b"l": b"late", b"w": b"late", b"p": b"late"}
+NOT_ITSELF = {b"n": b"", b"l": b"late", b"w": b"late", b"p": b"late", b"q": b"late"}
 
 requests = st.one_of(
     st.integers(1, 60).map(lambda size: b"e" * size),
@@ -17,6 +17,7 @@ requests = st.one_of(
     st.just(b"l"),
     st.just(b"w"),  # late, and its answer leaves in the callback that completes it
     st.just(b"p"),  # late, and it overlaps with no other
+    st.just(b"q"),  # late, and it overlaps with its kind only
     st.integers(1, 60).map(lambda size: b"o" * size),
     st.just(b"e" * LARGE),
     st.just(b"e" * 200_000),  # received into a buffer of its own

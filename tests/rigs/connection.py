@@ -83,7 +83,7 @@ class Dispatcher:
     """`e...` is answered with itself, `l...` later, `n...` never, `c...` with the end of the connection.
 
     `w...` is answered later as well, by a `LateAnswer`. `o...` is like `e...` and `p...` like `l...`, but
-    they wait for all before them, and others for them.
+    they wait for all before them, and others for them. `q...` is like `l...`, but waits for all but its kind.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -94,9 +94,9 @@ class Dispatcher:
     def dispatch(self, frame: memoryview, client: ClientConnection) -> Any:
         kind = chr(frame[0])
         before = [(each, late) for each, late in self._under_way.get(client, []) if not late.done()]
-        if before and (not self.may_overlap(frame) or any(each in "op" for each, _ in before)):
+        if any(each in "op" or kind in "op" or (each == "q") != (kind == "q") for each, _ in before):
             raise AssertionError(f"{kind} began while these were under way: {before}")
-        if kind in "lpw":
+        if kind in "lpqw":
             late: asyncio.Future[Reply] | LateAnswer[Reply]
             late = LateAnswer() if kind == "w" else asyncio.Future(loop=self._loop)  # type: ignore[arg-type]
             self.later.append(late)
@@ -112,8 +112,8 @@ class Dispatcher:
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
         """Nothing is recorded."""
 
-    def may_overlap(self, frame: memoryview) -> bool:
-        return chr(frame[0]) not in "op"
+    def overlap_group(self, frame: memoryview) -> int:
+        return {"o": 0, "p": 0, "q": 2}.get(chr(frame[0]), 1)
 
 
 class Room:

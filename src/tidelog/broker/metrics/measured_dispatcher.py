@@ -41,7 +41,7 @@ class MeasuredDispatcher:
     ) -> None:
         self.accepted = dispatcher.accepted
         self.certificate_refused = dispatcher.certificate_refused
-        self.may_overlap = dispatcher.may_overlap
+        self.overlap_group = dispatcher.overlap_group
         self._dispatch = dispatcher.dispatch
         self._metrics = metrics
         self._call_soon = loop.call_soon

@@ -20,7 +20,7 @@ from tidelog.broker.requests.forwarding import (
 )
 from tidelog.broker.requests.older_controller import refusal_for_controller
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply, closing_reply
-from tidelog.broker.requests.request_order import may_overlap
+from tidelog.broker.requests.request_order import overlap_group
 from tidelog.broker.requests.routes import Route, Routes
 from tidelog.broker.requests.throttle import Timed, charge_of
 from tidelog.broker.requests.tries import Tries
@@ -48,7 +48,7 @@ class Dispatcher:
         self.is_open = False
         """False until the broker has joined its cluster: until then it serves brokers, and clients wait."""
 
-    may_overlap = staticmethod(may_overlap)
+    overlap_group = staticmethod(overlap_group)
 
     def accepted(self, connection: ClientConnection) -> None:
         """A client has connected. On a listener with SASL it must authenticate first."""

@@ -2,10 +2,12 @@
 
 Kafka serves a connection's requests one after the other, and clients count on it: a request sees what those
 before it did. Produce and Fetch overlap here nonetheless, since a producer with many requests under way
-shares one sync among them, and none of them depends on what another one did. Every other request begins once
-all before it are complete, and none behind it begins before it is complete itself. Its answer could not leave
-any sooner in either case, because answers keep the order of the requests. ShareFetch is such a request, too:
-a fetch that waits must not acquire records once a request behind it has ended its share session.
+shares one sync among them, and none of them depends on what another one did. OffsetCommits overlap with each
+other, and with nothing else: the coordinator decides them in the order in which they come, and writes many as
+one batch. Every other request begins once all before it are complete, and none behind it begins before it is
+complete itself. Its answer could not leave any sooner in either case, because answers keep the order of the
+requests. ShareFetch is such a request, too: a fetch that waits must not acquire records once a request behind
+it has ended its share session.
 
 Requests between brokers are independent of each other: lanes keep apart what must not wait (`broker/peers`).
 """
@@ -18,18 +20,20 @@ ADD_PARTITIONS_OF_BROKERS = (
     4  # AddPartitionsToTxn since this version: sent by a broker, for many clients at once
 )
 
-_OVERLAPPING = frozenset(int(key) for key in OVERLAPPING)
+ALONE, INDEPENDENT, COMMITS = range(3)
+
+_GROUPS = {int(key): INDEPENDENT for key in OVERLAPPING} | {int(ApiKey.OFFSET_COMMIT): COMMITS}
 _ADD_PARTITIONS = int(ApiKey.ADD_PARTITIONS_TO_TXN)
 
 
-def may_overlap(frame: memoryview) -> bool:
-    """Returns whether this request may be under way together with others of which the same is true.
+def overlap_group(frame: memoryview) -> int:
+    """Requests of the same group may be under way together, but for those that stand ALONE.
 
-    False for a frame that is no request.
+    So does a frame that is no request.
     """
     if len(frame) < 4:
-        return False
+        return ALONE
     key = frame[0] << 8 | frame[1]
     if key == _ADD_PARTITIONS:
-        return frame[2] << 8 | frame[3] >= ADD_PARTITIONS_OF_BROKERS
-    return key in _OVERLAPPING
+        return INDEPENDENT if frame[2] << 8 | frame[3] >= ADD_PARTITIONS_OF_BROKERS else ALONE
+    return _GROUPS.get(key, ALONE)

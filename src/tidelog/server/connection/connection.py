@@ -215,7 +215,7 @@ class ServerConnection:
                 return False
             if memory.promised or memory.in_line:
                 memory.frame_arrived(self)
-            if in_flight.count and (in_flight.alone or not shared.dispatcher.may_overlap(frame)):
+            if in_flight.count and in_flight.must_wait(shared.dispatcher.overlap_group(frame)):
                 in_flight.put_off = frame
                 return False
             in_flight.put_off = None
@@ -236,7 +236,7 @@ class ServerConnection:
     def _wait_for(self, outcome: Reply | PendingReply, frame: memoryview) -> None:
         if self._state is AT_REST:
             self._state = BUSY
-        self._in_flight.alone = not self._shared.dispatcher.may_overlap(frame)
+        self._in_flight.overlap_group = self._shared.dispatcher.overlap_group(frame)
         self._in_flight.add(outcome, frame)
         if not isinstance(outcome, Reply):
             outcome.add_done_callback(self._future_done)

@@ -1,7 +1,7 @@
 """The requests of one connection that are not answered yet, oldest first.
 
 Requests may complete in any order; their responses leave in the order the requests came. A request that may
-not overlap with others is put off until all before it are answered (`broker/requests/request_order.py`).
+not overlap with those before it is put off until they are answered (`broker/requests/request_order.py`).
 """
 
 from collections import deque
@@ -12,19 +12,23 @@ from tidelog.server.connection.buffer_pool import POOLED_BYTES, BufferPool
 
 
 class InFlight:
-    __slots__ = ("_pool", "_queue", "alone", "bytes", "count", "put_off")
+    __slots__ = ("_pool", "_queue", "bytes", "count", "overlap_group", "put_off")
 
     def __init__(self, pool: BufferPool) -> None:
         self._pool = pool
         self._queue: deque[tuple[Reply | PendingReply, int, object]] = deque()
         self.count = 0
         self.bytes = 0  # of the request frames that are still in use
-        self.alone = False  # the newest request lets no other begin before it is answered
+        self.overlap_group = 0  # of the newest request, which lets no other begin if it is 0
         self.put_off: memoryview | None = None  # the next request, which waits for all before it
 
     @property
     def memory_bytes(self) -> int:
         return self.bytes if self.put_off is None else self.bytes + len(self.put_off)
+
+    def must_wait(self, overlap_group: int) -> bool:
+        """While requests are under way: whether one of this group begins only when they are answered."""
+        return not overlap_group or overlap_group != self.overlap_group
 
     def add(self, reply: Reply | PendingReply, frame: memoryview) -> None:
         size = len(frame)

@@ -42,8 +42,8 @@ class RequestDispatcher(Protocol):
         """
         ...
 
-    def may_overlap(self, frame: memoryview) -> bool:
-        """Returns whether the request may be under way together with others of which the same is true."""
+    def overlap_group(self, frame: memoryview) -> int:
+        """Requests of the same group may be under way together; one of group 0 is under way alone."""
         ...
 
 

@@ -40,8 +40,8 @@ class Rig:
 
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None: ...
 
-    def may_overlap(self, frame: memoryview) -> bool:
-        return True
+    def overlap_group(self, frame: memoryview) -> int:
+        return 1
 
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Any:
         return self.answers.pop()()

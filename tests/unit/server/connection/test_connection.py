@@ -177,6 +177,19 @@ def test_what_comes_behind_a_request_that_stands_alone_waits_for_it() -> None:
     assert wire.out == b"firstseconde"
 
 
+def test_requests_of_another_group_wait_for_each_other_and_those_of_one_do_not() -> None:
+    room = Room()
+    connection, wire = at_rest(room)
+    room.arrive(connection, b"".join(frame(body) for body in (b"l", b"q", b"q", b"l")))
+    for under_way, text in ((1, b"a"), (3, b"b"), (3, b"c"), (4, b"d")):
+        later = room.dispatcher.later
+        assert len(later) == under_way
+        next(each for each in later if not each.done()).set_result(Reply([text]))
+        for _ in range(3):
+            room.loop.turn()
+    assert wire.out == b"abcd"
+
+
 def test_a_request_that_was_put_off_is_counted_and_let_go_with_its_connection() -> None:
     room = Room()
     connection, _ = at_rest(room)

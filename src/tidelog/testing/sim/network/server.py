@@ -111,7 +111,7 @@ class SimServer:
 class ServerEnd:
     """The server's end of one connection."""
 
-    __slots__ = ("_alone", "_closed", "_outcomes", "_put_off", "_server", "_tcp", "client", "life")
+    __slots__ = ("_closed", "_outcomes", "_overlap_group", "_put_off", "_server", "_tcp", "client", "life")
 
     def __init__(self, server: SimServer, tcp: Tcp, client: ClientConnection) -> None:
         self._server = server
@@ -121,7 +121,7 @@ class ServerEnd:
         self._closed = False
         self._outcomes: deque[tuple[SimRequest, ReplyOrPending]] = deque()
         self._put_off: deque[SimRequest] = deque()
-        self._alone = False
+        self._overlap_group = 0
 
     @property
     def is_busy(self) -> bool:
@@ -136,10 +136,10 @@ class ServerEnd:
     def _begin(self) -> None:
         """Those that have arrived, as far as they need not wait."""
         while self._put_off and not self._closed and not self._server.is_draining:
-            overlaps = self._server.dispatcher.may_overlap(memoryview(self._put_off[0].frame))
-            if self._outcomes and (self._alone or not overlaps):
+            group = self._server.dispatcher.overlap_group(memoryview(self._put_off[0].frame))
+            if self._outcomes and (not group or group != self._overlap_group):
                 return
-            self._alone = not overlaps
+            self._overlap_group = group
             self._dispatch(self._put_off.popleft())
 
     def _dispatch(self, request: SimRequest) -> None:

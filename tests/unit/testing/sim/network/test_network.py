@@ -45,8 +45,8 @@ class Echo:
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
         """Nothing is recorded."""
 
-    def may_overlap(self, frame: memoryview) -> bool:
-        return not bytes(frame).startswith(b"slow alone")
+    def overlap_group(self, frame: memoryview) -> int:
+        return 0 if b"alone" in bytes(frame) else 2 if b"other" in bytes(frame) else 1
 
 
 def _resolve(future: "asyncio.Future[Reply | None]", reply: Reply) -> None:
@@ -260,4 +260,21 @@ def test_a_request_that_stands_alone_waits_for_those_before_it_and_others_for_it
         [b"slow 1"],
         [b"slow 1", b"slow alone 2"],
         [b"slow 1", b"slow alone 2", b"quick 3"],
+    ]
+
+
+def test_requests_of_another_group_wait_and_those_of_one_overlap(world: World) -> None:
+    async def work(connection: SimConnection) -> list[object]:
+        texts = [b"slow 1", b"slow other 2", b"slow other 3"]
+        calls = [connection.call(frame(text)) for text in texts]
+        await asyncio.sleep(0.5)
+        began = [list(world.echo.seen)]
+        await asyncio.sleep(1)
+        began.append(list(world.echo.seen))
+        return [*began, await outcomes(*calls)]
+
+    assert world.as_client(work) == [
+        [b"slow 1"],
+        [b"slow 1", b"slow other 2", b"slow other 3"],
+        [b"slow 1", b"slow other 2", b"slow other 3"],
     ]
