@@ -87,7 +87,12 @@ class CoreFleet(Fleet):
             self._manager = ServiceManager.of_environment(os.environ)
         if self._manager is not None:
             self._manager.starting()
-        return await super()._until_stopped()
+        watching = asyncio.create_task(self._watch(), name="stalls")
+        try:
+            return await super()._until_stopped()
+        finally:
+            self._stop.set()
+            await watching
 
     async def _keep(self, plan: MemberPlan) -> None:
         if plan is not self.plan.members[0]:
@@ -133,12 +138,11 @@ class CoreFleet(Fleet):
 
     async def _serve(self) -> None:
         changing = asyncio.create_task(self._change_cores(), name="cores")
-        watching = asyncio.create_task(self._watch(), name="stalls")
         try:
             await super()._serve()
         finally:
             self._stop.set()
-            await asyncio.gather(changing, watching)
+            await changing
 
     async def _watch(self) -> None:
         """Kills a core that hangs, so that it is restarted as one that died."""

@@ -17,6 +17,10 @@ def ended(member: MemberPlan, code: int, last_lines: Sequence[str], wait_s: floa
     return _of(member, "ended", exit_code=code, last_lines=list(last_lines), restart_in_s=wait_s)
 
 
+def not_started(member: MemberPlan, reason: str, wait_s: float) -> Event:
+    return _of(member, "not_started", reason=reason, restart_in_s=wait_s)
+
+
 def restarted(member: MemberPlan, pid: int | None) -> Event:
     return _of(member, "restarted", pid=pid)
 
@@ -40,6 +44,9 @@ def event_lines(event: Event) -> list[str]:
     match what:
         case "ended":
             return _end_lines(name, event["exit_code"], event["last_lines"], event["restart_in_s"])
+        case "not_started":
+            reason, wait_s = event["reason"], event["restart_in_s"]
+            return [f"{name} is not running: {reason}. The next try is in {wait_s:g} s."]
         case "restarted":
             return [f"{name} answers again (process {event['pid']})."]
         case "killed":

@@ -124,6 +124,7 @@ class Fleet:
     async def _keep(self, plan: MemberPlan) -> None:
         """One broker for as long as the cluster runs: started, and started again."""
         backoff = Backoff()
+        has_served = False
         while not self._stop.is_set() and plan.id not in self._retired:
             member = Member(
                 plan,
@@ -133,24 +134,41 @@ class Fleet:
             )
             self._members[plan.id] = member
             began = time.monotonic()
-            await member.start(command_of(self.plan, plan, restart=self.restart))
+            if (refused := await self._refused(member)) is not None:
+                if not has_served:
+                    self._give_up(member, refused)
+                    return
+                wait_s = backoff.after(0)
+                self.voice.happened(plan, events.not_started(plan, refused, wait_s))
+                await self._sleep_unless_stopped(asyncio.sleep(wait_s))
+                continue
             if self._stop.is_set():  # asked to stop before there was a process to tell
                 member.signal(signal.SIGTERM)
                 await self._stop_one(member, self._patience_s)
                 return
-            if self._is_ready:
+            if self._is_ready or has_served:
                 await self._tell_when_back(member)
             code = await member.ended()
             if self._stop.is_set() or plan.id in self._retired:
                 return
-            if not self._is_ready:
-                self._give_up(member, code)
+            has_served |= self._is_ready or member.ready.is_set()
+            if not (self._is_ready or (has_served and self.restart)):
+                self._give_up(member, exit_text(code))
                 return
-            wait_s = backoff.after(time.monotonic() - began) if self.restart else None
-            self.voice.happened(plan, events.ended(plan, code, member.last_lines, wait_s))
-            if wait_s is None:
+            restart_in_s = backoff.after(time.monotonic() - began) if self.restart else None
+            self.voice.happened(plan, events.ended(plan, code, member.last_lines, restart_in_s))
+            if restart_in_s is None:
                 return
-            await self._sleep_unless_stopped(asyncio.sleep(wait_s))
+            await self._sleep_unless_stopped(asyncio.sleep(restart_in_s))
+
+    async def _refused(self, member: Member) -> str | None:
+        """Starts its process; returns why there is none: no memory, no process id or descriptor to be had, or
+        an interpreter that an upgrade replaces at this moment."""
+        try:
+            await member.start(command_of(self.plan, member.plan, restart=self.restart))
+        except OSError as error:
+            return f"the system starts no process: {error}"
+        return None
 
     async def _tell_when_back(self, member: Member) -> None:
         ended = asyncio.ensure_future(member.ended())
@@ -159,7 +177,8 @@ class Fleet:
         ready.cancel()
         if member.ready.is_set():
             self.voice.happened(member.plan, events.restarted(member.plan, member.pid))
-            self._rewrite_ready_file()
+            if self._is_ready:
+                self._rewrite_ready_file()
 
     def _on_event(self, machine: MemberPlan, event: Mapping[str, Any]) -> None:
         """Something happened to a core, whose machine sees to it."""
@@ -173,11 +192,11 @@ class Fleet:
         sleeping.cancel()
         stopped.cancel()
 
-    def _give_up(self, member: Member, code: int) -> None:
+    def _give_up(self, member: Member, end: str) -> None:
         """A broker that never began: the others cannot make up for settings or a directory that are wrong."""
         if self._failed is None:
             said = member.refusal or {}
-            reason = said.get("message") or "\n    ".join([exit_text(code), *member.last_lines])
+            reason = said.get("message") or "\n    ".join([end, *member.last_lines])
             self._failed = CliError(
                 f"{member.plan.name} did not start: {reason}",
                 cause=said.get("cause"),

@@ -167,6 +167,28 @@ def test_a_core_that_hangs_is_killed_alone(
     assert '"event": "broker_hangs", "broker": 1' in capsys.readouterr().out
 
 
+def test_a_core_that_hangs_is_killed_while_others_still_begin(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "WATCH_S", 0.0)
+    machine._is_ready = False
+    hangs = machine.processes[1]
+    hangs.ready.set()
+
+    async def keep(_: MemberPlan) -> None:
+        """They run already."""
+
+    async def until_it_is_killed() -> bool:
+        while not hangs.got:
+            await asyncio.sleep(0)
+        return False
+
+    monkeypatch.setattr(machine, "_keep", keep)
+    monkeypatch.setattr(machine, "_until_all_answer", until_it_is_killed)
+    asyncio.run(asyncio.wait_for(machine._until_stopped(), 10))
+    assert hangs.got[0] == signal.SIGKILL
+
+
 def test_all_cores_but_the_first_stop_at_once(machine: Machine) -> None:
     """No partition has two replicas on the machine, so none of them has to take over from another."""
     first = machine.processes[1]

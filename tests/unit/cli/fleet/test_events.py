@@ -32,6 +32,12 @@ def test_an_end_says_how_and_what_follows() -> None:
     ]
 
 
+def test_a_broker_without_a_process_says_why_and_when_it_is_tried_again() -> None:
+    assert event_lines(events.not_started(BROKER, "no memory", 2.0)) == [
+        "Broker 2 is not running: no memory. The next try is in 2 s."
+    ]
+
+
 def test_what_was_killed_and_why() -> None:
     assert event_lines(events.killed(MACHINE, 30.0001)) == [
         "Machine 2 did not stop within 30 s and was killed."
