@@ -1,12 +1,14 @@
 """How much memory this process may use, and how much of it is in use: by its cgroup, or by `ulimit -v`.
 
-A container's limit is far below what the machine has, and the kernel kills a process that reaches it. Both
-generations of cgroups are read; the tightest limit on the way up to the root counts.
+A container's limit is far below what the machine has, and the kernel kills a process that reaches it. The
+tightest limit of all cgroups of the process counts.
 """
 
 import os
 import resource
 from typing import NamedTuple, Protocol
+
+from tidelog.server.cgroups import cgroup_directories
 
 NO_LIMIT = 1 << 60
 """Version 1 of cgroups writes a number near 2**63 where there is no limit."""
@@ -87,34 +89,18 @@ def memory_source(root: str = "") -> MemorySource | None:
 
 
 def _cgroup(root: str) -> CgroupMemory | None:
-    try:
-        with open(f"{root}/proc/self/cgroup", encoding="utf-8") as file:
-            lines = [line.rstrip("\n").split(":", 2) for line in file]
-    except OSError:
-        return None
-    found: list[CgroupMemory] = []
-    for _, controllers, path in lines:
-        if controllers == "":
-            found += _on_the_way(
-                f"{root}/sys/fs/cgroup", path, "memory.max", "memory.current", "inactive_file"
-            )
-        elif "memory" in controllers.split(","):
-            files = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-            found += _on_the_way(f"{root}/sys/fs/cgroup/memory", path, *files)
-    limited = [one for one in found if one.limit() < NO_LIMIT]
-    return min(limited, key=CgroupMemory.limit, default=None)
-
-
-def _on_the_way(mount: str, path: str, limit: str, used: str, cache: str) -> list[CgroupMemory]:
-    """A container sees its own cgroup as the root, whatever the path says: parts that do not exist are left
-    out."""
-    parts = [part for part in path.split("/") if part]
-    directories = ["/".join([mount, *parts[:count]]) for count in range(len(parts) + 1)]
-    return [
+    directories = cgroup_directories("memory", root)
+    found = [
         CgroupMemory(directory, limit, used, cache)
-        for directory in directories
+        for within, limit, used, cache in (
+            (directories.version_1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+            (directories.version_2, "memory.max", "memory.current", "inactive_file"),
+        )
+        for directory in within
         if os.path.exists(f"{directory}/{limit}") and os.path.exists(f"{directory}/{used}")
     ]
+    limited = [one for one in found if one.limit() < NO_LIMIT]
+    return min(limited, key=CgroupMemory.limit, default=None)
 
 
 def _number(path: str) -> int:

@@ -12,14 +12,54 @@ from tidelog.cli.log.core_dirs import core_log_dir, known_cores
 from tidelog.cli.up.settings import has_cores
 
 
-def test_auto_takes_what_the_process_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert usable_cores(str(tmp_path)) == 8
-    for text, cores in (("max 100000", 8), ("150000 100000", 2), ("1000 100000", 1), ("nonsense", 8)):
-        (tmp_path / "cpu.max").write_text(text)
-        assert usable_cores(str(tmp_path)) == cores
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_the_setting_counts() -> None:
     assert wanted_cores(load(None, {}, {"broker.cores": "5"})) == 5
     assert wanted_cores(load(None, {}, {})) == 1
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_auto_takes_what_the_process_may_use(tmp_path: Path) -> None:
+    assert usable_cores(str(tmp_path)) == 8
+    write(tmp_path / "proc/self/cgroup", "0::/\n")
+    for text, cores in (
+        ("max 100000", 8),
+        ("150000 100000", 2),
+        ("1000 100000", 1),
+        ("nonsense", 8),
+        ("1 0", 8),
+    ):
+        write(tmp_path / "sys/fs/cgroup/cpu.max", text)
+        assert usable_cores(str(tmp_path)) == cores
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_auto_takes_the_share_of_a_service(tmp_path: Path) -> None:
+    """systemd's CPUQuota is in the cgroup of the service, or of a slice above it."""
+    write(tmp_path / "proc/self/cgroup", "0::/system.slice/tidelog.service\n")
+    write(tmp_path / "sys/fs/cgroup/system.slice/cpu.max", "300000 100000")
+    write(tmp_path / "sys/fs/cgroup/system.slice/tidelog.service/cpu.max", "max 100000")
+    assert usable_cores(str(tmp_path)) == 3
+    write(tmp_path / "sys/fs/cgroup/system.slice/tidelog.service/cpu.max", "200000 100000")
+    assert usable_cores(str(tmp_path)) == 2
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_auto_takes_the_share_of_a_container_under_version_1(tmp_path: Path) -> None:
+    write(tmp_path / "proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n")
+    write(tmp_path / "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
+    for quota, cores in (("-1", 8), ("200000", 2)):
+        write(tmp_path / "sys/fs/cgroup/cpu/cpu.cfs_quota_us", f"{quota}\n")
+        assert usable_cores(str(tmp_path)) == cores
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "257", "9" * 20, "1.5", "²"])
