@@ -42,7 +42,8 @@ def fill_new_cores(
     for partition in view.partitions.values():
         for core in held.keys() & partition.replicas:
             held[core] += 1
-    if min(held.values()) > 0 and not mark.is_set:
+    was_cut_short = mark.is_set
+    if min(held.values()) > 0 and not was_cut_short:
         return
     moves = _planned(direct, view, cores)
     if moves:
@@ -50,6 +51,8 @@ def fill_new_cores(
         say(f"{len(moves)} of {sum(held.values())} replicas move to other cores of this machine.")
         _carry_out(direct, view, moves, rate, say)
         say("The replicas are spread over the cores.")
+    if was_cut_short:
+        _clean_up_all(direct, view, rate)
     mark.clear()
 
 
@@ -79,6 +82,7 @@ def empty_cores(
         view = _with_leaders(direct, leaving)
         moves = _planned(direct, view, cores, leaving)
         if not moves:
+            _clean_up_all(direct, view, rate)
             return
         _carry_out(direct, view, moves, rate, say)
     raise CliError(
@@ -134,6 +138,12 @@ def _carry_out_piece(
     if led:
         elect_leaders(direct, Election.PREFERRED, led)
     return refused
+
+
+def _clean_up_all(direct: DirectCluster, view: ClusterView, rate: int) -> None:
+    """What an earlier start limited, and was stopped before it could take the limits away."""
+    if rate:
+        clean_up(direct, sorted({place.topic for place in view.partitions}))
 
 
 class _Progress:

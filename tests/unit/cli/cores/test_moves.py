@@ -45,6 +45,7 @@ class Cluster:
         self.sizes: dict[TopicPartition, int] = {}
         self.pieces: list[list[TopicPartition]] = []
         self.refuses_cordons = False
+        self.cleaned: list[list[str]] = []
 
     def look(self, *_: Any) -> ClusterView:
         if self.views is not None:
@@ -101,7 +102,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         ("alter_reassignments", cluster.alter),
         ("elect_leaders", lambda *_: None),
         ("sizes_of", lambda *_: dict(cluster.sizes)),
-        ("clean_up", lambda *_: None),
+        ("clean_up", lambda _, topics: cluster.cleaned.append(list(topics))),
         ("Tracker", cluster.tracker),
     ):
         monkeypatch.setattr(moves, name, answer)
@@ -200,3 +201,16 @@ def test_spreading_that_was_cut_short_goes_on(cluster: Cluster, tmp_path: Path) 
     moves.fill_new_cores(DIRECT, CORES, 0, lambda _: None, mark)
     assert list(cluster.wanted.values()) == [(1001,)]
     assert not mark.is_set
+
+
+def test_limits_of_a_start_that_was_cut_short_are_taken_away(cluster: Cluster, tmp_path: Path) -> None:
+    """Its copies are complete, so there is nothing left to move."""
+    mark = SpreadMark([str(tmp_path)])
+    mark.set()
+    cluster.view = view_of((2, 1))
+    moves.fill_new_cores(DIRECT, (1,), 1000, lambda _: None, mark)
+    assert cluster.cleaned == [["orders"]]
+    moves.empty_cores(DIRECT, CORES, (1001,), 1000, lambda _: None)
+    assert cluster.cleaned == [["orders"]] * 2
+    empty()
+    assert cluster.cleaned == [["orders"]] * 2, "without a rate no start has set limits"
