@@ -174,13 +174,13 @@ def test_a_core_that_hangs_is_killed_while_others_still_begin(
     machine._is_ready = False
     hangs = machine.processes[1]
     hangs.ready.set()
+    hangs.signal = lambda number: (hangs.got.append(number), hangs._ended.set())
 
     async def keep(_: MemberPlan) -> None:
         """They run already."""
 
     async def until_it_is_killed() -> bool:
-        while not hangs.got:
-            await asyncio.sleep(0)
+        await hangs.ended()
         return False
 
     monkeypatch.setattr(machine, "_keep", keep)

@@ -98,7 +98,8 @@ def test_a_broker_that_the_system_never_started_ends_the_start(
     plan: FleetPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes_on, failed = outcome([NO_PROCESS], plan, monkeypatch, is_ready=False)
-    assert not goes_on and failed is not None
+    assert not goes_on
+    assert failed is not None
     assert "Broker 1 did not start: the system starts no process" in failed.message
 
 
@@ -114,7 +115,8 @@ def test_a_broker_that_ends_ends_the_start(
     fate: str, restart: bool, plan: FleetPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes_on, failed = outcome([fate], plan, monkeypatch, is_ready=False, restart=restart)
-    assert not goes_on and failed is not None
+    assert not goes_on
+    assert failed is not None
     assert failed.message == "Broker 1 did not start: killed by SIGKILL"
 
 
