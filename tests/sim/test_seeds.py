@@ -132,6 +132,12 @@ def test_a_topic_is_not_made_again_by_a_request_that_comes_after_its_deletion() 
     assert result.ok, told(result)
 
 
+def test_a_marker_of_the_first_protocol_that_outlives_its_coordinator_is_not_delivered() -> None:
+    """Nothing tells it from one of the present while its successor has not written there, as in Kafka."""
+    result = run_seed(6304, cores_scenario_of(6304))
+    assert result.ok, told(result)
+
+
 def test_every_fault_is_drawn_by_some_seed() -> None:
     plans = [plan(seed) for seed in range(300) for plan in PLANS]
     drawn = {fault for plan in plans for fault in plan.faults}

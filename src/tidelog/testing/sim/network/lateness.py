@@ -52,7 +52,8 @@ def api_of(frame: bytearray) -> int:
 def must_be_in_time(frame: bytearray) -> bool:
     """In the first protocol nothing tells a marker of the last transaction from one of the present (KIP-890).
 
-    As long as its coordinator lives, that is: those of a later one have a higher epoch.
+    Not even where its coordinator has died since: a partition refuses markers with the epoch of an earlier
+    coordinator, but only once it has one of a later coordinator.
     """
     if api_of(frame) != ApiKey.WRITE_TXN_MARKERS:
         return False

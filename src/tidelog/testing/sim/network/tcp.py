@@ -132,7 +132,7 @@ class Tcp:
     def _arrive_late(self, frame: bytearray) -> None:
         """The connection is long over; a process reads what is left of it, and then that it is over."""
         server = self._network.server_at(self.address)
-        if server is None or (self.client.is_alive and must_be_in_time(frame)):
+        if server is None or must_be_in_time(frame):
             return
         end = server.accept(self)
         context = end.life.context
