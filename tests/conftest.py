@@ -31,6 +31,7 @@ TOGETHER = {
     "tests/interop/test_state_metrics.py": "a cluster with metrics",
     "tests/interop/test_operations_page.py": "a cluster for the handbook",
     "tests/interop/test_up_secure.py": "a secured cluster",
+    "tests/interop/test_clients_on_cores.py": "a machine of two cores",
     "tests/releases/test_rolling_upgrade.py": "a cluster of two versions",
 }
 

@@ -19,7 +19,7 @@ Up = Callable[..., FleetProcess]
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Up]:
     started: list[FleetProcess] = []
-    [port] = free_ports("localhost", 1, in_a_row=2)
+    [port] = free_ports("localhost", 1, in_a_row=8)
 
     def start(*options: str) -> FleetProcess:
         started.append(FleetProcess(tmp_path, "--port", str(port), *options))
@@ -74,3 +74,25 @@ def test_a_machine_of_two_cores_and_back_to_one(up: Up) -> None:
     eventually(lambda: sorted(leaders(again.servers)) == [1] * 4 + [1001] * 4, 60)
     assert read_all(again.servers, "again", 900) == list(range(900))
     assert again.stop() == 0
+
+
+def test_a_machine_gets_eight_cores_and_goes_back_to_one(up: Up) -> None:
+    one = up()
+    admin = AdminClient({"bootstrap.servers": one.servers})
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+    send(one.servers, range(400))
+    assert one.stop() == 0
+
+    eight = up("--cores", "8")
+    eventually(lambda: sorted(leaders(eight.servers)) == [1 + 1000 * core for core in range(8)], 60)
+    send(eight.servers, range(400, 800))
+    assert read_all(eight.servers, "eight", 800) == list(range(800))
+    assert eight.stop() == 0
+
+    one = up("--cores", "1")
+    eventually(lambda: "Broker 1001 is drained and gone" in one.said(), 90)
+    assert leaders(one.servers) == [1] * 8
+    assert not (one.directory / "data" / "cores").exists()
+    assert read_all(one.servers, "one", 800) == list(range(800))
+    assert read_all(one.servers, "eight", 0) == [], "the group of before has read all of it"
+    assert one.stop() == 0
