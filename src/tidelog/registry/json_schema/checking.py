@@ -9,6 +9,7 @@ from tidelog.registry.json_schema.drafts import NUMBERS, Draft
 from tidelog.registry.json_schema.json_text import Tree
 from tidelog.registry.json_schema.keywords import check_keywords, is_schema
 from tidelog.registry.json_schema.library import Document, Library
+from tidelog.registry.json_schema.paths import Path, path_of, shown
 from tidelog.registry.json_schema.subschemas import subschemas
 from tidelog.registry.parsed import SchemaError
 
@@ -18,7 +19,7 @@ CHAIN_MAX: Final = 100
 class _Place(NamedTuple):
     tree: Tree
     document: Document
-    pointer: str
+    path: Path
 
 
 def check(library: Library) -> None:
@@ -27,21 +28,22 @@ def check(library: Library) -> None:
     if not is_schema(root.tree):
         raise SchemaError("A JSON schema is an object, true or false. Send such a text, or another type.")
     seen: set[int] = set()
-    waiting = [_Place(root.tree, root, "#")]
+    chains = _Chains(library)
+    waiting = [_Place(root.tree, root, path_of("#"))]
     while waiting:
-        tree, document, pointer = waiting.pop()
+        tree, document, path = waiting.pop()
         if not isinstance(tree, dict) or id(tree) in seen:
             continue
         seen.add(id(tree))
-        check_keywords(tree, document.draft, pointer)
+        check_keywords(tree, document.draft, path)
         for inner in subschemas(tree):
             within = library.document_of(inner.tree, document)
-            waiting.append(_Place(inner.tree, within, f"{pointer}/{inner.pointer}"))
+            waiting.append(_Place(inner.tree, within, (path, inner.steps)))
         for keyword in document.draft.references:
             if keyword in tree:
-                target, within = library.resolve(tree[keyword], document, pointer)
-                _check_chain(library, tree, document, pointer)
-                waiting.append(_Place(target, within, tree[keyword]))
+                target, within = library.resolve(tree[keyword], document, path)
+                chains.check(tree, document, path)
+                waiting.append(_Place(target, within, path_of(tree[keyword])))
 
 
 def is_reference_alone(tree: Any, draft: Draft) -> bool:
@@ -62,13 +64,27 @@ def reference_of(tree: dict[str, Any], draft: Draft) -> str:
 _ASSERTIONS = frozenset(("allOf", "anyOf", "const", "else", "enum", "if", "not", "oneOf", "then", "type"))
 
 
-def _check_chain(library: Library, tree: Tree, document: Document, pointer: str) -> None:
-    """A chain of references must end, and soon, at a schema that says something."""
-    for _ in range(CHAIN_MAX):
-        if not is_reference_alone(tree, document.draft):
-            return
-        tree, document = library.resolve(reference_of(tree, document.draft), document, pointer)
-    raise SchemaError(
-        f"The $ref at '{pointer}' leads back to itself, or through more than {CHAIN_MAX} others. "
-        "Let it lead to a schema."
-    )
+class _Chains:
+    """Chains of references must end, and soon, at a schema that says something. Each is followed once."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lengths: dict[int, int] = {}
+        """References from a schema to the end of its chain, by the schema's identity."""
+
+    def check(self, tree: Tree, document: Document, path: Path) -> None:
+        chain: list[Tree] = []
+        while id(tree) not in self._lengths and is_reference_alone(tree, document.draft):
+            chain.append(tree)
+            if len(chain) >= CHAIN_MAX:
+                break
+            tree, document = self._library.resolve(reference_of(tree, document.draft), document, path)
+        length = self._lengths.get(id(tree), 0)
+        for one in reversed(chain):
+            length += 1
+            self._lengths[id(one)] = length
+        if length >= CHAIN_MAX:
+            raise SchemaError(
+                f"The $ref at '{shown(path)}' leads back to itself, or through more than {CHAIN_MAX} others. "
+                "Let it lead to a schema."
+            )

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from tidelog.registry.json_schema.drafts import DRAFT_4, Draft
+from tidelog.registry.json_schema.paths import Path, shown
 from tidelog.registry.parsed import SchemaError
 
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
@@ -19,7 +20,7 @@ class _Rule(NamedTuple):
     expected: str
 
 
-def check_keywords(tree: dict[str, Any], draft: Draft, where: str) -> None:
+def check_keywords(tree: dict[str, Any], draft: Draft, where: Path) -> None:
     """Raises SchemaError for the first keyword whose value is of the wrong type."""
     for keyword, value in tree.items():
         rule = _RULES.get(keyword)
@@ -27,7 +28,7 @@ def check_keywords(tree: dict[str, Any], draft: Draft, where: str) -> None:
             rule = _BOOLEAN
         if rule is not None and not rule.holds(value):
             raise SchemaError(
-                f"{keyword!r} at '{where}' must be {rule.expected}, and is {_shown(value)}. "
+                f"{keyword!r} at '{shown(where)}' must be {rule.expected}, and is {_shown(value)}. "
                 "Correct the schema."
             )
 

@@ -3,14 +3,20 @@
 Nothing is fetched: a `$ref` to any other address is an error that says how to register what it names.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from tidelog.registry.json_schema.drafts import Draft, draft_of
 from tidelog.registry.json_schema.json_text import Tree, read
+from tidelog.registry.json_schema.paths import Path, shortened, shown
 from tidelog.registry.json_schema.subschemas import subschemas
 from tidelog.registry.parsed import SchemaError
 from tidelog.registry.schema import Dependencies
+
+ADDRESS_CHARS_MAX: Final = 2048
+"""Of the address of one schema, which schemas inside it may repeat."""
+ADDRESSES_CHARS_MAX: Final = 4 * 1024 * 1024
+"""Of the addresses of a schema, of those inside it, and of its dependencies."""
 
 
 class Document(NamedTuple):
@@ -23,9 +29,12 @@ class Document(NamedTuple):
 class Library:
     def __init__(self, root: Tree, dependencies: Dependencies) -> None:
         self._by_address: dict[str, Document] = {}
+        self._address_chars = 0
         self._anchors: dict[tuple[str, str], Document] = {}
         self._around: dict[int, Document] = {}
         """By the identity of a subschema: the document that it lies in. `_by_address` keeps them alive."""
+        self._resolved: dict[tuple[str, str], tuple[Tree, Document]] = {}
+        """By the base and the reference."""
         self.root = self._add(root, "")
         for dependency in dependencies:
             tree = read(dependency.text, f"The referenced schema {dependency.name!r}")
@@ -37,31 +46,40 @@ class Library:
         """Returns the document in which `tree` lies, or `otherwise` where no keyword leads to it."""
         return self._around.get(id(tree), otherwise)
 
-    def resolve(self, reference: str, document: Document, where: str) -> tuple[Tree, Document]:
+    def resolve(self, reference: str, document: Document, where: Path) -> tuple[Tree, Document]:
         """Returns the schema that a `$ref` inside `document` names. Raises SchemaError without one."""
+        key = document.base, reference
+        found = self._resolved.get(key)
+        if found is None:
+            found = self._resolved[key] = self._found(reference, document, where)
+        return found
+
+    def _found(self, reference: str, document: Document, where: Path) -> tuple[Tree, Document]:
         address, fragment = urldefrag(join(document.base, reference))
         plain = urldefrag(reference)[0]
         target = self._by_address.get(address) or self._by_address.get(plain.removeprefix("./"))
         if target is None:
             raise SchemaError(
-                f"The $ref {reference!r} at '{where}' names a schema that is not known. Schemas are never "
-                "fetched from the network: register it, and list it in 'references' with exactly this name."
+                f"The $ref {shortened(reference)!r} at '{shown(where)}' names a schema that is not known. "
+                "Schemas are never fetched from the network: register it, and list it in 'references' with "
+                "exactly this name."
             )
         if not fragment:
             return target.tree, target
         anchored = self._anchors.get((target.base, fragment))
         if anchored is not None:
             return anchored.tree, self.document_of(anchored.tree, target)
-        tree = _pointed(target.tree, unquote(fragment))
+        tree, within = self._pointed(target, unquote(fragment))
         if not isinstance(tree, dict | bool):
             raise SchemaError(
-                f"The $ref {reference!r} at '{where}' points to no schema. Correct it, or add the definition."
+                f"The $ref {shortened(reference)!r} at '{shown(where)}' points to no schema. Correct it, or "
+                "add the definition."
             )
-        return tree, self.document_of(tree, target)
+        return tree, within
 
     def _add(self, root: Tree, name: str) -> Document:
         draft = draft_of(root)
-        document = Document(root, draft, _base(root, draft, name))
+        document = Document(root, draft, self._base(root, draft, name))
         for address in (name, document.base):
             self._by_address.setdefault(address, document)
         waiting = [(root, document)]
@@ -86,9 +104,37 @@ class Library:
         if identity.startswith("#"):
             self._anchors.setdefault((around.base, identity[1:]), Document(tree, around.draft, around.base))
             return around
-        document = Document(tree, around.draft, _base(tree, around.draft, around.base))
+        document = Document(tree, around.draft, self._base(tree, around.draft, around.base))
         self._by_address.setdefault(document.base, document)
         return document
+
+    def _base(self, tree: Tree, draft: Draft, name: str) -> str:
+        identity = tree.get(draft.id_keyword) if isinstance(tree, dict) else None
+        base = urldefrag(join(name, identity))[0] if isinstance(identity, str) else name
+        self._address_chars += len(base)
+        if len(base) > ADDRESS_CHARS_MAX or self._address_chars > ADDRESSES_CHARS_MAX:
+            raise SchemaError(
+                f"The address of a schema, '{shortened(base)}', has more than {ADDRESS_CHARS_MAX} "
+                f"characters, or all addresses together have more than {ADDRESSES_CHARS_MAX}. "
+                f"Shorten {draft.id_keyword}."
+            )
+        return base
+
+    def _pointed(self, document: Document, pointer: str) -> tuple[Tree, Document]:
+        """Returns what a JSON pointer leads to, None where that is nothing, and the document it lies in."""
+        tree = document.tree
+        if not pointer.startswith("/"):
+            return None, document
+        for step in pointer[1:].split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(tree, dict):
+                tree = tree.get(name)
+            elif isinstance(tree, list) and name.isascii() and name.isdecimal() and len(name) < 10:
+                tree = tree[int(name)] if int(name) < len(tree) else None
+            else:
+                return None, document
+            document = self.document_of(tree, document)
+        return tree, document
 
 
 def join(base: str, reference: str) -> str:
@@ -99,23 +145,3 @@ def join(base: str, reference: str) -> str:
         return urljoin(base, reference)
     except ValueError:  # such as a bad IPv6 address
         return reference
-
-
-def _base(tree: Tree, draft: Draft, name: str) -> str:
-    identity = tree.get(draft.id_keyword) if isinstance(tree, dict) else None
-    return urldefrag(join(name, identity))[0] if isinstance(identity, str) else name
-
-
-def _pointed(tree: Tree, pointer: str) -> Tree:
-    """Returns what a JSON pointer leads to, None where that is nothing."""
-    if not pointer.startswith("/"):
-        return None
-    for step in pointer[1:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(tree, dict):
-            tree = tree.get(name)
-        elif isinstance(tree, list) and name.isascii() and name.isdecimal() and len(name) < 10:
-            tree = tree[int(name)] if int(name) < len(tree) else None
-        else:
-            return None
-    return tree

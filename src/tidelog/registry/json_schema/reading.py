@@ -14,6 +14,7 @@ from tidelog.registry.json_schema.digests import Digests
 from tidelog.registry.json_schema.drafts import DRAFT_4, Draft
 from tidelog.registry.json_schema.json_text import Tree
 from tidelog.registry.json_schema.library import Document, Library
+from tidelog.registry.json_schema.paths import path_of
 from tidelog.registry.json_schema.shapes import (
     Anything,
     Combined,
@@ -60,7 +61,7 @@ class Reader:
 
     def target(self, reference: str, document: Document) -> Part:
         reader, library = self._weak, self._library
-        return lambda: reader.shape(*library.resolve(reference, document, reference))
+        return lambda: reader.shape(*library.resolve(reference, document, path_of(reference)))
 
     def digest(self, tree: Tree) -> bytes:
         return self._digests.of(tree)

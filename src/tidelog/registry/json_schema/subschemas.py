@@ -18,7 +18,8 @@ MAPS: Final = frozenset(
 
 
 class Subschema(NamedTuple):
-    pointer: str
+    steps: tuple[str | int, ...]
+    """Its place in the schema around."""
     tree: Tree
 
 
@@ -28,11 +29,11 @@ def subschemas(tree: Tree) -> Iterator[Subschema]:
         return
     for keyword, value in tree.items():
         if keyword in ONE and isinstance(value, dict | bool):
-            yield Subschema(keyword, value)
+            yield Subschema((keyword,), value)
         elif keyword in LISTS and isinstance(value, list):
             for index, item in enumerate(value):
-                yield Subschema(f"{keyword}/{index}", item)
+                yield Subschema((keyword, index), item)
         elif keyword in MAPS and isinstance(value, dict):
             for name, item in value.items():
                 if keyword != "dependencies" or not isinstance(item, list):
-                    yield Subschema(f"{keyword}/{name}", item)
+                    yield Subschema((keyword, name), item)
