@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.peak_memory import peak_bytes
 from tidelog.registry.json_schema.comparing import findings
 from tidelog.registry.json_schema.comparing.differences import DIFFERENCES_MAX
 from tidelog.registry.json_schema.parsing import JsonSchema, parse
+from tidelog.registry.json_schema.paths import PATH_CHARS_MAX
 
 S, N = {"type": "string"}, {"type": "number"}
 
@@ -82,6 +84,39 @@ def doubling(last: Any, depth: int = 400) -> JsonSchema:
 def test_definitions_that_repeat_each_other_are_compared_once() -> None:
     assert kinds(doubling(S), doubling(S)) == []
     assert kinds(doubling(S), doubling(N)) == ["TYPE_CHANGED"] * DIFFERENCES_MAX
+
+
+def test_paths_of_differences_share_their_steps() -> None:
+    before, after = doubling(S, 800), doubling(N, 800)
+    assert after.incompatibilities(after) == []  # what is read once stays
+    assert before.incompatibilities(before) == []
+    assert peak_bytes(lambda: after.incompatibilities(before)) < 8 << 20
+    for found in after.incompatibilities(before):
+        assert "'#/.../properties/" in found.description
+        assert len(found.description) < 2 * PATH_CHARS_MAX
+
+
+def test_members_of_unions_do_not_copy_long_names() -> None:
+    def members(of: Any) -> JsonSchema:
+        name = "x" * 4000
+        return schema({"oneOf": [{"title": f"{index}", "properties": {name: of}} for index in range(60)]})
+
+    before, after = members(S), members(N)
+    assert peak_bytes(lambda: after.incompatibilities(before)) < 10 << 20
+
+
+def test_dependencies_count_as_work() -> None:
+    def members(of: str) -> JsonSchema:
+        names = {f"n{index}": [of] for index in range(200)}
+        return schema(
+            {
+                "oneOf": [
+                    {"type": "object", "dependencies": {**names, of: [f"m{index}"]}} for index in range(60)
+                ]
+            }
+        )
+
+    assert kinds(members("a"), members("b")) == ["TOO_COMPLEX"]
 
 
 def test_a_long_line_of_definitions_needs_no_stack() -> None:

@@ -25,37 +25,37 @@ def compare_arrays(original: ArrayShape, update: ArrayShape, found: Findings) ->
 def _compare_items(original: ArrayShape, update: ArrayShape, found: Findings) -> Comparing:
     both = min(len(original.items), len(update.items))
     for index in range(both):
-        found.include((yield original.items[index](), update.items[index]()), f"items/{index}")
+        found.include((yield original.items[index](), update.items[index]()), "items", index)
     for index in range(both, len(original.items)):
-        yield from _compare_removed(original.items[index], f"items/{index}", update, found)
+        yield from _compare_removed(original.items[index], index, update, found)
     for index in range(both, len(update.items)):
-        yield from _compare_added(update.items[index], f"items/{index}", original, found)
+        yield from _compare_added(update.items[index], index, original, found)
 
 
-def _compare_removed(part: Part, path: str, update: ArrayShape, found: Findings) -> Comparing:
+def _compare_removed(part: Part, index: int, update: ArrayShape, found: Findings) -> Comparing:
     covering = allowed_by(update.rest)
     if is_open(update.rest):
-        found.add("ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL", path)
+        found.add("ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL", "items", index)
     elif covering is not None:
         outcome = yield part(), covering()
-        found.include(outcome, path)
+        found.include(outcome, "items", index)
         verb = "IS" if outcome.is_compatible else "NOT"
-        found.add(f"ITEM_REMOVED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)
+        found.add(f"ITEM_REMOVED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", "items", index)
     elif isinstance(part(), Nothing):
-        found.add("ITEM_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
+        found.add("ITEM_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL", "items", index)
     else:
-        found.add("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
+        found.add("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", "items", index)
 
 
-def _compare_added(part: Part, path: str, original: ArrayShape, found: Findings) -> Comparing:
+def _compare_added(part: Part, index: int, original: ArrayShape, found: Findings) -> Comparing:
     covering = allowed_by(original.rest)
     if is_open(original.rest):
         kind = "ITEM_WITH_EMPTY_SCHEMA_ADDED" if isinstance(part(), Anything) else "ITEM_ADDED"
-        found.add(f"{kind}_TO_OPEN_CONTENT_MODEL", path)
+        found.add(f"{kind}_TO_OPEN_CONTENT_MODEL", "items", index)
     elif covering is not None:
         outcome = yield covering(), part()
-        found.include(outcome, path)
+        found.include(outcome, "items", index)
         verb = "IS" if outcome.is_compatible else "NOT"
-        found.add(f"ITEM_ADDED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)
+        found.add(f"ITEM_ADDED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", "items", index)
     else:
-        found.add("ITEM_ADDED_TO_CLOSED_CONTENT_MODEL", path)
+        found.add("ITEM_ADDED_TO_CLOSED_CONTENT_MODEL", "items", index)

@@ -30,7 +30,7 @@ def compare_combinations(original: Combined, update: Combined, found: Findings) 
     matching = _Matching(original, update, found)
     yield from matching.run()
     for index, outcome in matching.outcomes():
-        found.include(outcome, f"{original.criterion}/{index}")
+        found.include(outcome, original.criterion, index)
     if matching.size() < min(len(original.members), len(update.members)):
         found.add("COMBINED_TYPE_SUBSCHEMAS_CHANGED")
 

@@ -12,8 +12,9 @@ from tidelog.registry.json_schema.comparing.combinations import (
     compare_negations,
     compare_with_combination,
 )
-from tidelog.registry.json_schema.comparing.differences import SAME, STRICT, Outcome
+from tidelog.registry.json_schema.comparing.differences import SAME, STRICT, Outcome, one_reason
 from tidelog.registry.json_schema.comparing.findings import Comparing, Findings, Pair, Work
+from tidelog.registry.json_schema.comparing.following import Following
 from tidelog.registry.json_schema.comparing.objects import compare_objects
 from tidelog.registry.json_schema.comparing.values import (
     compare_constants,
@@ -31,7 +32,6 @@ from tidelog.registry.json_schema.shapes import (
     NotShape,
     NumberShape,
     ObjectShape,
-    Referring,
     Shape,
     StringShape,
 )
@@ -39,10 +39,10 @@ from tidelog.registry.json_schema.shapes import (
 
 def compare(original: Shape, update: Shape, tolerated: frozenset[str] = STRICT) -> Outcome:
     """Returns how `update`, which reads, differs from `original`, which wrote. Raises TooComplexError."""
-    work = Work()
+    work, following = Work(), Following()
     incompatible: dict[Pair, Outcome] = {}
     while True:
-        run = _Run(work, incompatible, tolerated)
+        run = _Run(work, following, incompatible, tolerated)
         outcome = run.compare((original, update))
         wrong = run.wrongly_assumed()
         if not outcome.is_compatible or not wrong:
@@ -57,8 +57,15 @@ class _Frame(NamedTuple):
 
 
 class _Run:
-    def __init__(self, work: Work, incompatible: dict[Pair, Outcome], tolerated: frozenset[str]) -> None:
+    def __init__(
+        self,
+        work: Work,
+        following: Following,
+        incompatible: dict[Pair, Outcome],
+        tolerated: frozenset[str],
+    ) -> None:
         self._work = work
+        self._following = following
         self._tolerated = tolerated
         self._incompatible = incompatible
         self._known: dict[Pair, Outcome] = {}
@@ -68,7 +75,7 @@ class _Run:
     def wrongly_assumed(self) -> dict[Pair, Outcome]:
         """The pairs that were taken for compatible and are not, each with one reason."""
         return {
-            pair: Outcome(False, tuple(self._known[pair].incompatible()[:1]), self._tolerated)
+            pair: one_reason(self._known[pair])
             for pair in self._assumed
             if not self._known[pair].is_compatible
         }
@@ -87,17 +94,20 @@ class _Run:
                 if not frames:
                     return answer
                 continue
-            pair = (_followed(asked[0]), _followed(asked[1]))
+            pair = self._followed(asked)
             answer = self._answer(pair)
             if answer is None:
                 frames.append(self._begin(pair))
 
     def _begin(self, pair: Pair) -> _Frame:
-        pair = (_followed(pair[0]), _followed(pair[1]))
+        pair = self._followed(pair)
         self._under_way.add(pair)
-        found = Findings(self._work, self._tolerated)
+        found = Findings(self._work, self._following, self._tolerated)
         found.spend(1)
         return _Frame(pair, _compare_shapes(*pair, found), found)
+
+    def _followed(self, pair: Pair) -> Pair:
+        return self._following.end(pair[0]), self._following.end(pair[1])
 
     def _answer(self, pair: Pair) -> Outcome | None:
         if pair in self._known:
@@ -140,10 +150,3 @@ def _compare_shapes(original: Shape, update: Shape, found: Findings) -> Comparin
             compare_enums(original, update, found)
         case ConstShape(), ConstShape():
             compare_constants(original, update, found)
-
-
-def _followed(shape: Shape) -> Shape:
-    """Ends: a chain of references that leads to itself is refused when a schema is parsed."""
-    while isinstance(shape, Referring):
-        shape = shape.target()
-    return shape

@@ -4,9 +4,12 @@ A name that is in none of the lists is of a compatible difference: MAXIMUM_REMOV
 OPTIONAL_PROPERTY_ADDED_TO_...
 """
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
+from tidelog.registry.json_schema.paths import Path, shown
 from tidelog.registry.parsed import READER, WRITER, Incompatibility
 
 _SENTENCES: Final = {
@@ -71,6 +74,10 @@ DIFFERENCES_MAX: Final = 200
 """Of one comparison. A schema that repeats a definition could have more of them than fit in memory."""
 
 
+Steps: TypeAlias = tuple[str | int, ...]
+"""From a schema to one inside it: a keyword, and perhaps a name or an index."""
+
+
 class Difference(NamedTuple):
     kind: str
     path: str
@@ -80,27 +87,53 @@ class Difference(NamedTuple):
         return Incompatibility(self.kind, INCOMPATIBLE[self.kind] % f"#/{self.path}")
 
 
-class Outcome(NamedTuple):
-    """What a comparison of two schemas found."""
+class Entry(NamedTuple):
+    """A kind of difference, or what a comparison of inner schemas found, which lie at the steps."""
+
+    found: "str | Outcome"
+    steps: Steps
+    is_incompatible: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a comparison of two schemas found. It refers to the outcomes of inner schemas, which many share:
+    differences with their paths come into being when they are asked for."""
 
     is_compatible: bool
-    differences: tuple[Difference, ...]
-    tolerated: frozenset[str] = STRICT
+    entries: tuple[Entry, ...] = ()
+    has_one_reason: bool = False
+    """The first reason is enough, also of inner schemas."""
+
+    @property
+    def differences(self) -> list[Difference]:
+        return list(islice(self._walk(lambda entry: True), DIFFERENCES_MAX))
 
     def incompatible(self) -> list[Difference]:
-        return _incompatible(self.differences, self.tolerated)
+        return list(islice(self._walk(lambda entry: entry.is_incompatible), DIFFERENCES_MAX))
+
+    def _walk(self, counts: Callable[[Entry], bool]) -> Iterator[Difference]:
+        """Walks with a stack of its own: schemas that refer to each other can be deep."""
+        inside: list[tuple[Iterator[Entry], Path, bool]] = [(iter(self.entries), None, self.has_one_reason)]
+        while inside:
+            entries, path, has_one_reason = inside[-1]
+            entry = next((entry for entry in entries if counts(entry)), None)
+            if entry is None or has_one_reason:
+                inside.pop()
+            if entry is None:
+                continue
+            here = (path, entry.steps) if entry.steps else path
+            if isinstance(entry.found, Outcome):
+                inner = entry.found
+                inside.append((iter(inner.entries), here, has_one_reason or inner.has_one_reason))
+            else:
+                yield Difference(entry.found, shown(here))
 
 
-SAME: Final = Outcome(True, ())
+SAME: Final = Outcome(True)
 
 
-def outcome_of(differences: Iterable[Difference], tolerated: frozenset[str] = STRICT) -> Outcome:
-    """Keeps the incompatible ones where there are too many. `tolerated`: STRICT or LENIENT."""
-    found = list(differences)
-    incompatible = _incompatible(found, tolerated)
-    kept = found if len(found) <= DIFFERENCES_MAX else (incompatible or found)[:DIFFERENCES_MAX]
-    return Outcome(not incompatible, tuple(kept), tolerated)
-
-
-def _incompatible(differences: Iterable[Difference], tolerated: frozenset[str]) -> list[Difference]:
-    return [one for one in differences if one.kind in INCOMPATIBLE and one.kind not in tolerated]
+def one_reason(outcome: Outcome) -> Outcome:
+    """Returns an outcome that is incompatible, with its first reason alone."""
+    reason = next(entry for entry in outcome.entries if entry.is_incompatible)
+    return Outcome(False, (reason,), has_one_reason=True)

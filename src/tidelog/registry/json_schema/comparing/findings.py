@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 
 from tidelog.registry.json_schema.comparing.differences import (
     DIFFERENCES_MAX,
+    INCOMPATIBLE,
     STRICT,
-    Difference,
+    Entry,
     Outcome,
-    outcome_of,
+    Steps,
 )
-from tidelog.registry.json_schema.shapes import Shape
+from tidelog.registry.json_schema.comparing.following import Following
+from tidelog.registry.json_schema.shapes import Part, Shape
 
 Pair: TypeAlias = tuple[Shape, Shape]
 """The original, which wrote, and the update, which reads."""
@@ -40,23 +42,34 @@ class Work:
 
 
 class Findings:
-    def __init__(self, work: Work, tolerated: frozenset[str] = STRICT) -> None:
+    """Keeps the first `DIFFERENCES_MAX` that are compatible, and as many that are not."""
+
+    def __init__(self, work: Work, following: Following, tolerated: frozenset[str] = STRICT) -> None:
         self._work = work
+        self._following = following
         self._tolerated = tolerated
-        self._differences: list[Difference] = []
+        self._entries: list[Entry] = []
+        self._counts = {False: 0, True: 0}
+        """Of entries, by whether they are incompatible."""
 
     def spend(self, steps: int) -> None:
         self._work.spend(steps)
 
-    def add(self, kind: str, path: str = "") -> None:
-        self._differences.append(Difference(kind, path))
+    def add(self, kind: str, *steps: str | int) -> None:
+        self._keep(kind, steps, kind in INCOMPATIBLE and kind not in self._tolerated)
 
-    def include(self, outcome: Outcome, path: str = "") -> None:
-        """Adds what a comparison of inner schemas found, which lie at `path`."""
-        for kind, inner in outcome.differences:
-            self._differences.append(Difference(kind, f"{path}/{inner}" if path and inner else path or inner))
-        if len(self._differences) > 4 * DIFFERENCES_MAX:
-            self._differences = list(outcome_of(self._differences, self._tolerated).differences)
+    def include(self, outcome: Outcome, *steps: str | int) -> None:
+        """Adds what a comparison of inner schemas found, which lie at the steps."""
+        if outcome.entries:
+            self._keep(outcome, steps, not outcome.is_compatible)
 
     def outcome(self) -> Outcome:
-        return outcome_of(self._differences, self._tolerated)
+        return Outcome(not self._counts[True], tuple(self._entries))
+
+    def has_default(self, part: Part) -> bool:
+        return self._following.has_default(part())
+
+    def _keep(self, found: str | Outcome, steps: Steps, is_incompatible: bool) -> None:
+        if self._counts[is_incompatible] < DIFFERENCES_MAX:
+            self._counts[is_incompatible] += 1
+            self._entries.append(Entry(found, steps, is_incompatible))

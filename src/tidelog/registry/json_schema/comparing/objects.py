@@ -8,7 +8,7 @@ from tidelog.registry.json_schema.comparing.findings import Comparing, Findings
 from tidelog.registry.json_schema.comparing.openness import allowed_by, compare_rests, is_open
 from tidelog.registry.json_schema.comparing.pattern_properties import PatternProperties
 from tidelog.registry.json_schema.comparing.values import compare_limit
-from tidelog.registry.json_schema.shapes import Anything, Nothing, ObjectShape, Part, Referring
+from tidelog.registry.json_schema.shapes import Anything, Nothing, ObjectShape, Part
 
 
 def compare_objects(original: ObjectShape, update: ObjectShape, found: Findings) -> Comparing:
@@ -25,11 +25,11 @@ def _compare_required(original: ObjectShape, update: ObjectShape, found: Finding
     for name in original.properties:
         if name in update.properties and (name in original.required) != (name in update.required):
             if name in original.required:
-                found.add("REQUIRED_ATTRIBUTE_REMOVED", f"required/{name}")
-            elif _has_default(update.properties[name]):
-                found.add("REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED", f"required/{name}")
+                found.add("REQUIRED_ATTRIBUTE_REMOVED", "required", name)
+            elif found.has_default(update.properties[name]):
+                found.add("REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED", "required", name)
             else:
-                found.add("REQUIRED_ATTRIBUTE_ADDED", f"required/{name}")
+                found.add("REQUIRED_ATTRIBUTE_ADDED", "required", name)
 
 
 def _compare_properties(original: ObjectShape, update: ObjectShape, found: Findings) -> Comparing:
@@ -37,7 +37,7 @@ def _compare_properties(original: ObjectShape, update: ObjectShape, found: Findi
     by_update = PatternProperties(update, found)
     for name, part in original.properties.items():
         if name in update.properties:
-            found.include((yield part(), update.properties[name]()), f"properties/{name}")
+            found.include((yield part(), update.properties[name]()), "properties", name)
         else:
             yield from _compare_removed(name, part, update, by_update, found)
     for name in update.properties:
@@ -48,56 +48,58 @@ def _compare_properties(original: ObjectShape, update: ObjectShape, found: Findi
 def _compare_removed(
     name: str, part: Part, update: ObjectShape, patterns: PatternProperties, found: Findings
 ) -> Comparing:
-    path = f"properties/{name}"
+    path = ("properties", name)
     if not update.pattern_properties and is_open(update.rest):
-        found.add("PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL", path)
+        found.add("PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL", *path)
         return
     covering = patterns.part_of(name) or allowed_by(update.rest)
     if covering is not None:
         outcome = yield part(), covering()
-        found.include(outcome, path)
+        found.include(outcome, *path)
         verb = "IS" if outcome.is_compatible else "NOT"
-        found.add(f"PROPERTY_REMOVED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)
+        found.add(f"PROPERTY_REMOVED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", *path)
     elif isinstance(part(), Nothing):
-        found.add("PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
+        found.add("PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL", *path)
     else:
-        found.add("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
+        found.add("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", *path)
 
 
 def _compare_added(
     name: str, original: ObjectShape, update: ObjectShape, patterns: PatternProperties, found: Findings
 ) -> Comparing:
-    path, part = f"properties/{name}", update.properties[name]
+    path, part = ("properties", name), update.properties[name]
     if name not in update.required:
         kind = "OPTIONAL_PROPERTY"
     else:
-        kind = "REQUIRED_PROPERTY_WITH_DEFAULT" if _has_default(part) else "REQUIRED_PROPERTY"
+        kind = "REQUIRED_PROPERTY_WITH_DEFAULT" if found.has_default(part) else "REQUIRED_PROPERTY"
     if not original.pattern_properties and is_open(original.rest):
         kind = "PROPERTY_WITH_EMPTY_SCHEMA" if isinstance(part(), Anything) else kind
-        found.add(f"{kind}_ADDED_TO_OPEN_CONTENT_MODEL", path)
+        found.add(f"{kind}_ADDED_TO_OPEN_CONTENT_MODEL", *path)
         return
     covering = patterns.part_of(name) or allowed_by(original.rest)
     if covering is not None:
         outcome = yield covering(), part()
-        found.include(outcome, path)
+        found.include(outcome, *path)
         verb = "IS" if outcome.is_compatible else "NOT"
-        found.add(f"PROPERTY_ADDED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)
-    found.add(f"{kind}_ADDED_TO_UNOPEN_CONTENT_MODEL", path)
+        found.add(f"PROPERTY_ADDED_{verb}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", *path)
+    found.add(f"{kind}_ADDED_TO_UNOPEN_CONTENT_MODEL", *path)
 
 
 def _compare_dependencies(original: ObjectShape, update: ObjectShape, found: Findings) -> Comparing:
+    found.spend(sum(map(len, (original.needed_names, update.needed_names))))
+    found.spend(sum(map(len, (original.needed_schemas, update.needed_schemas))))
     for name in {**original.needed_names, **update.needed_names}:
         before, after = original.needed_names.get(name), update.needed_names.get(name)
         if before != after:
-            found.add(f"DEPENDENCY_ARRAY_{_change(before, after)}", f"dependencies/{name}")
+            found.add(f"DEPENDENCY_ARRAY_{_change(before, after)}", "dependencies", name)
     for name in {**original.needed_schemas, **update.needed_schemas}:
-        path = f"dependencies/{name}"
+        path = ("dependencies", name)
         if name not in original.needed_schemas:
-            found.add("DEPENDENCY_SCHEMA_ADDED", path)
+            found.add("DEPENDENCY_SCHEMA_ADDED", *path)
         elif name not in update.needed_schemas:
-            found.add("DEPENDENCY_SCHEMA_REMOVED", path)
+            found.add("DEPENDENCY_SCHEMA_REMOVED", *path)
         else:
-            found.include((yield original.needed_schemas[name](), update.needed_schemas[name]()), path)
+            found.include((yield original.needed_schemas[name](), update.needed_schemas[name]()), *path)
 
 
 def _change(before: frozenset[str] | None, after: frozenset[str] | None) -> str:
@@ -106,11 +108,3 @@ def _change(before: frozenset[str] | None, after: frozenset[str] | None) -> str:
     if before < after:
         return "EXTENDED"
     return "NARROWED" if before > after else "CHANGED"
-
-
-def _has_default(part: Part) -> bool:
-    """The default may stand beside a `$ref`, or where it leads to."""
-    shape = part()
-    while isinstance(shape, Referring) and shape.notes.default is None:
-        shape = shape.target()
-    return shape.notes.default is not None
