@@ -122,11 +122,18 @@ def _integer(digits: str) -> int:
 
 def _decimal(digits: str) -> Decimal:
     _check_length(digits)
+    _check_exponent(digits)
+    number = Decimal(digits)
+    written = str(number)  # has all digits before its exponent, which grows by their number
+    _check_length(written)
+    _check_exponent(written)
+    return number if number else abs(number)  # Java knows no negative zero
+
+
+def _check_exponent(digits: str) -> None:
     exponent = digits.lower().partition("e")[2]
     if exponent and (len(exponent) > 8 or abs(int(exponent)) > EXPONENT_MAX):
         raise ValueError(f"the exponent of the number {digits} is beyond {EXPONENT_MAX}")
-    number = Decimal(digits)
-    return number if number else abs(number)  # Java knows no negative zero
 
 
 def _check_length(digits: str) -> None:
