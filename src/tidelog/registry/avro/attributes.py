@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from tidelog.registry.avro import json_text
+from tidelog.registry.avro.limits import ALIASES_CHARS_MAX
 from tidelog.registry.avro.names import Name, check_name, name_of, shown
 from tidelog.registry.avro.types import Properties
 from tidelog.registry.parsed import SchemaError
@@ -43,7 +44,13 @@ def aliases(schema: dict[str, Any]) -> tuple[str, ...]:
 
 
 def aliases_of_type(schema: dict[str, Any], name: Name) -> dict[Name, None]:
-    return dict.fromkeys(name_of(alias, name.namespace) for alias in aliases(schema))
+    found = dict.fromkeys(name_of(alias, name.namespace) for alias in aliases(schema))
+    if sum(len(alias.simple) + len(alias.namespace or "") for alias in found) > ALIASES_CHARS_MAX:
+        raise SchemaError(
+            f'The aliases of the type "{name.full}" have more than {ALIASES_CHARS_MAX:,} characters with '
+            "their namespaces. Remove some."
+        )
+    return found
 
 
 def properties(schema: dict[str, Any], known: frozenset[str]) -> Properties:

@@ -7,7 +7,8 @@ is a generator that yields the pairs it needs to know, and `run` keeps them on a
 from collections.abc import Generator
 from typing import NamedTuple, TypeAlias
 
-from tidelog.registry.avro.limits import DIFFERENCES_MAX, PATH_STEPS_MAX, Steps
+from tidelog.registry.avro.limits import DIFFERENCES_MAX, MESSAGE_CHARS_MAX, PATH_STEPS_MAX, Steps
+from tidelog.registry.avro.names import shown
 from tidelog.registry.avro.types import Array, Enum, Field, Fixed, Map, NamedType, Record, Type, Union
 
 _PROMOTED = {
@@ -131,7 +132,8 @@ class _Comparison:
                 # Java compares the enum with the record: the default of an enum is none of a field.
                 _add(found, _plain(field.type, writer, (here, "type")))
             else:
-                found.append(Difference("READER_FIELD_MISSING_DEFAULT_VALUE", field.name, here))
+                name = shown(field.name, MESSAGE_CHARS_MAX)
+                found.append(Difference("READER_FIELD_MISSING_DEFAULT_VALUE", name, here))
         return found
 
     def _branches(self, reader: Union, writer: Union, path: _Path) -> _Step:
@@ -179,7 +181,8 @@ def _written(field: Field, writer: Record) -> list[Field]:
 
 def _ambiguous(field: Field, writer: Record, path: _Path) -> Difference:
     """Java gives up on the whole comparison here, with this message."""
-    message = f"Reader record field {field.name} matches multiple fields in writer record schema"
+    name = shown(field.name, MESSAGE_CHARS_MAX)
+    message = f"Reader record field {name} matches multiple fields in writer record schema"
     return Difference("READER_FIELD_AMBIGUOUS", f"{message} {writer.name.full}", path)
 
 
@@ -187,7 +190,8 @@ def _symbols(reader: Enum, writer: Enum, path: _Path) -> _Found:
     missing = sorted(set(writer.symbols).difference(reader.symbols))
     if not missing or reader.default is not None:
         return []
-    return [Difference("MISSING_ENUM_SYMBOLS", f"[{', '.join(missing)}]", (path, "symbols"))]
+    names = shown(", ".join(missing), MESSAGE_CHARS_MAX)
+    return [Difference("MISSING_ENUM_SYMBOLS", f"[{names}]", (path, "symbols"))]
 
 
 def _sizes(reader: Fixed, writer: Fixed, path: _Path) -> _Found:

@@ -19,8 +19,14 @@ NAME_CHARS_MAX = 1000
 PATH_STEPS_MAX = 1000
 """Steps of a path that a difference names."""
 
-DIFFERENCES_MAX = 500
+DIFFERENCES_MAX = 200
 """Differences that a comparison names. There may be more."""
+
+MESSAGE_CHARS_MAX = 1000
+"""Of the names that a difference shows: a field's, or those of the symbols that are missing."""
+
+ALIASES_CHARS_MAX = 1_000_000
+"""Of the aliases of one type with their namespaces, by which a normalized text has them in order."""
 
 
 class Steps:

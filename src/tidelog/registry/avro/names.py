@@ -60,9 +60,9 @@ def check_name(name: str) -> None:
         )
 
 
-def shown(text: str) -> str:
-    """Returns at most 200 characters, for messages."""
-    return text if len(text) <= 200 else f"{text[:200]}..."
+def shown(text: str, chars_max: int = 200) -> str:
+    """Returns the begin of a long text, for messages."""
+    return text if len(text) <= chars_max else f"{text[:chars_max]}..."
 
 
 def _is_letter(character: str) -> bool:

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from tests.rigs.peak_memory import peak_bytes
 from tidelog.registry.avro import limits
 from tidelog.registry.avro.comparing import differences
-from tidelog.registry.avro.limits import DIFFERENCES_MAX, NESTING_MAX
+from tidelog.registry.avro.limits import ALIASES_CHARS_MAX, DIFFERENCES_MAX, MESSAGE_CHARS_MAX, NESTING_MAX
 from tidelog.registry.avro.parsing import parse
 from tidelog.registry.parsed import SchemaError
 
@@ -105,3 +106,49 @@ def test_numbers_of_many_digits():
 def test_comments_are_looked_for_once(text):
     with pytest.raises(SchemaError, match="no JSON"):
         parse(text)
+
+
+def enums_of(*symbols):
+    """One enum in 500 fields."""
+    return parse(json.dumps(record("R", {"type": "enum", "name": "E", "symbols": symbols}, *["E"] * 499)))
+
+
+def test_missing_symbols_are_named_as_far_as_they_fit():
+    reader, writer = enums_of("a"), enums_of("a", *(f"{'s' * 90}{number}" for number in range(2000)))
+    found = []
+    assert peak_bytes(lambda: found.extend(reader.incompatibilities(writer))) < 4 << 20
+    assert len(found) == DIFFERENCES_MAX
+    assert found[0].info.startswith("[sss")
+    assert found[0].info.endswith("...]")
+    assert len(found[0].info) < MESSAGE_CHARS_MAX + 10
+    (few,) = parse('{"type":"enum","name":"E","symbols":["a"]}').incompatibilities(
+        parse('{"type":"enum","name":"E","symbols":["c","a","b"]}')
+    )
+    assert few.info == "[b, c]"
+
+
+@pytest.mark.parametrize("aliases", [[], ["x" * 100_000, "y" * 100_000]])
+def test_long_names_of_fields_are_named_as_far_as_they_fit(aliases):
+    """Of a record in many places: without a default, or with two fields of the writer for one."""
+
+    def schema(fields):
+        return parse(json.dumps(record("R", {"type": "record", "name": "Q", "fields": fields}, *["Q"] * 100)))
+
+    long = {"name": "x" * 100_000, "type": "int"}
+    reader = schema([{**long, "aliases": aliases}])
+    writer = schema([{"name": name, "type": "int"} for name in aliases])
+    found = []
+    assert peak_bytes(lambda: found.extend(reader.incompatibilities(writer))) < 2 << 20
+    assert all(len(one.description) < 2 * MESSAGE_CHARS_MAX for one in found)
+    assert len(found) == 101
+
+
+def test_aliases_in_a_long_namespace():
+    def schema(aliases):
+        names = [f"a{number}" for number in range(aliases)]
+        return parse(json.dumps({**record("R"), "namespace": "n" * 900, "aliases": names}))
+
+    few = schema(ALIASES_CHARS_MAX // 1000)
+    assert peak_bytes(few.normalized) < 10 << 20
+    with pytest.raises(SchemaError, match="aliases of the type"):
+        schema(ALIASES_CHARS_MAX // 900)
