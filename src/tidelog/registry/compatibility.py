@@ -5,7 +5,7 @@ compatible if an earlier version reads what it wrote. Messages have Confluent's 
 for.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -15,6 +15,9 @@ from tidelog.registry.schema import SchemaType
 
 SHOWN_CHARS_MAX = 10 * 1024
 """Of an earlier schema in a message."""
+REASONS_MAX = 200
+REASONS_CHARS_MAX = 256 * 1024
+"""Of the reasons why one schema cannot read another. The first one is given, however long."""
 
 
 class Level(StrEnum):
@@ -93,11 +96,20 @@ def _between(level: Level, policy: Policy, schema: ParsedSchema, earlier: Earlie
     found: list[str] = []
     if level.is_forward:
         faults = earlier.schema.incompatibilities(schema, policy)
-        found += [_sentence(schema.type, fault, "old", "new") for fault in faults]
+        found += _limited(_sentence(schema.type, fault, "old", "new") for fault in faults)
     if level.is_backward:
         faults = schema.incompatibilities(earlier.schema, policy)
-        found += [_sentence(schema.type, fault, "new", "old") for fault in faults]
+        found += _limited(_sentence(schema.type, fault, "new", "old") for fault in faults)
     return [*found, *_shown(earlier)] if found else []
+
+
+def _limited(reasons: Iterable[str]) -> Iterator[str]:
+    chars = 0
+    for number, reason in enumerate(reasons):
+        chars += len(reason)
+        if number and (number >= REASONS_MAX or chars > REASONS_CHARS_MAX):
+            return
+        yield reason
 
 
 def _sentence(kind: SchemaType, fault: Incompatibility, reader: str, writer: str) -> str:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tidelog.registry.compatibility import SHOWN_CHARS_MAX, EarlierVersion, Level, problems
+from tidelog.registry.compatibility import (
+    REASONS_CHARS_MAX,
+    REASONS_MAX,
+    SHOWN_CHARS_MAX,
+    EarlierVersion,
+    Level,
+    problems,
+)
 from tidelog.registry.parsed import READER, WRITER, Incompatibility, parse
 from tidelog.registry.reserved_fields import Reserved, reserved_names
 from tidelog.registry.schema import SchemaType
@@ -123,3 +130,30 @@ def test_a_subject_changes_its_kind_only_without_a_level():
 def test_a_large_schema_is_shown_in_part():
     messages = found("BACKWARD", "B", "a" * (SHOWN_CHARS_MAX + 1))
     assert max(map(len, messages)) < SHOWN_CHARS_MAX + 100
+
+
+class Broken(Fields):
+    """Reads nothing, for so many reasons of so many characters."""
+
+    def __init__(self, reasons, chars):
+        super().__init__("")
+        self.faults = [Incompatibility("KIND", "x" * chars)] * reasons
+
+    def incompatibilities(self, writer, policy):
+        return self.faults
+
+
+@pytest.mark.parametrize(
+    ("reasons", "chars", "given"),
+    [
+        (REASONS_MAX, 10, REASONS_MAX),
+        (10_000, 10, REASONS_MAX),
+        (REASONS_MAX, REASONS_CHARS_MAX // 10, 9),
+        (2, 2 * REASONS_CHARS_MAX, 1),
+    ],
+)
+def test_the_reasons_are_bounded_in_number_and_length(reasons, chars, given):
+    of_broken = problems(Level.BACKWARD, Broken(reasons, chars), [EarlierVersion(1, Fields(""))])
+    assert sum("KIND" in one for one in of_broken) == given
+    in_both = problems(Level.FULL, Broken(reasons, chars), [EarlierVersion(1, Broken(reasons, chars))])
+    assert sum("KIND" in one for one in in_both) == 2 * given
