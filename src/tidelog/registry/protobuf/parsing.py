@@ -30,7 +30,9 @@ def parse(text: str, dependencies: Dependencies = ()) -> ProtobufSchema:
     file = _file(text, files)
     if not (file.types or file.extends or file.services or file.every_import):
         raise SchemaError("The schema declares nothing. Declare a message: message Name { ... }.")
-    return ProtobufSchema(file, files)
+    schema = ProtobufSchema(file, files)
+    schema.check_length()
+    return schema
 
 
 def check_new(schema: ProtobufSchema) -> None:

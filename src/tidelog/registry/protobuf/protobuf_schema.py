@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from tidelog.registry.parsed import Incompatibility, Policy
+from tidelog.registry.parsed import Incompatibility, Policy, SchemaError
 from tidelog.registry.protobuf.checking import check_reserved
 from tidelog.registry.protobuf.comparing import differences
 from tidelog.registry.protobuf.comparing_messages import members_of
@@ -13,6 +13,7 @@ from tidelog.registry.protobuf.elements import File, Message
 from tidelog.registry.protobuf.linking import Linked, names_of
 from tidelog.registry.protobuf.names import Names
 from tidelog.registry.protobuf.normalizing import normalize
+from tidelog.registry.protobuf.parser import TEXT_MAX
 from tidelog.registry.protobuf.printing import print_file
 from tidelog.registry.protobuf.without_extensions import without_extensions
 from tidelog.registry.schema import SchemaType
@@ -42,8 +43,19 @@ class ProtobufSchema:
         check_reserved(self._file)
         Linked(self._file, self._dependencies)
 
+    def check_length(self) -> None:
+        """Raises SchemaError where the text, once it is stored, could not be read again."""
+        if len(self.text) > TEXT_MAX:
+            raise SchemaError(
+                f"The schema has {len(self.text)} characters as it would be stored, with a line for each "
+                f"field and full names, and at most {TEXT_MAX} are read. Split it into files."
+            )
+
     def normalized(self) -> "ProtobufSchema":
-        return ProtobufSchema(normalize(self._file, self._names), self._dependencies)
+        """Raises SchemaError where a name means nothing, or full names make the text too long."""
+        normal = ProtobufSchema(normalize(self._file, self._names), self._dependencies)
+        normal.check_length()
+        return normal
 
     def formatted(self, format: str) -> str:
         """Knows `serialized`, the base64 of the descriptor, and `ignore_extensions`."""

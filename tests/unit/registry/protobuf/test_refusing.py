@@ -116,6 +116,23 @@ def test_a_descriptor_that_is_nested_too_deep() -> None:
         parse(base64.b64encode(file.SerializeToString()).decode())
 
 
+LONG = "".join(f"int32 f{number} = {number + 1};" for number in range(17_000))
+
+
+def test_a_text_that_could_not_be_read_once_it_is_stored() -> None:
+    """Each field gets a line of its own, which is indented."""
+    parse(f"{PROTO3} message A {{ {LONG} }}")
+    with pytest.raises(SchemaError, match=r"has \d+ characters as it would be stored"):
+        parse(PROTO3 + "message A {" * 30 + LONG + "}" * 30)
+
+
+def test_a_text_that_is_too_long_with_full_names() -> None:
+    fields = LONG.replace("int32", "B")
+    schema = parse(f"{PROTO3} package {'long.' * 20}p; message B {{}} message A {{ {fields} }}")
+    with pytest.raises(SchemaError, match="as it would be stored"):
+        schema.normalized()
+
+
 def test_the_work_grows_with_the_text_alone() -> None:
     fields = "".join(f"optional M{n % 500} f{n} = {n + 20_000}; " for n in range(2000))
     types = "".join(
