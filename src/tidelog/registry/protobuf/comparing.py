@@ -11,7 +11,8 @@ from tidelog.registry.protobuf.comparing_fields import Named, Place, field_chang
 from tidelog.registry.protobuf.comparing_messages import enum_changes, members_of, message_changes
 from tidelog.registry.protobuf.differences import Change, Difference
 from tidelog.registry.protobuf.elements import Enum, File, Message
-from tidelog.registry.protobuf.names import Names, scope_of
+from tidelog.registry.protobuf.names import Names
+from tidelog.registry.protobuf.scopes import scope_of
 
 _Found = Difference | Named
 
@@ -28,7 +29,7 @@ def differences(writer: File, writer_names: Names, reader: File, reader_names: N
                 waiting.append(item.pair)
     broken = _incompatible(found)
     return [
-        Difference(Change.FIELD_NAMED_TYPE_CHANGED, item.path) if isinstance(item, Named) else item
+        Difference(Change.FIELD_NAMED_TYPE_CHANGED, item.steps) if isinstance(item, Named) else item
         for items in found.values()
         for item in items
         if not isinstance(item, Named) or item.pair in broken
@@ -65,8 +66,7 @@ def _named_types(named: Named, place: Place) -> Iterator[_Found]:
     writer, reader = (names.type(full) for names, full in zip(place.names, named.pair, strict=True))
     assert writer is not None
     assert reader is not None
-    writer_scope, reader_scope = (tuple(full.split(".")) for full in named.pair)
-    inside = Place(*place.names, writer_scope, reader_scope, named.local_name)
+    inside = Place(*place.names, writer.scope, reader.scope, named.local_name)
     if isinstance(writer.element, Message) and isinstance(reader.element, Message):
         yield from _message(writer.element, reader.element, inside)
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from tidelog.registry.protobuf.differences import Change, Difference
 from tidelog.registry.protobuf.elements import SCALARS, Enum, Field, Message, map_types
-from tidelog.registry.protobuf.names import Declared, Names, Scope
+from tidelog.registry.protobuf.names import Declared, Names
+from tidelog.registry.protobuf.scopes import Scope
 
 _WRITTEN_ALIKE = {
     **dict.fromkeys(("int32", "int64", "uint32", "uint64", "bool"), "number"),
@@ -29,7 +30,7 @@ class Member(NamedTuple):
 class Named(NamedTuple):
     """A field whose type is a message of another file: whether it changed, its comparison shows."""
 
-    path: str
+    steps: tuple[str, ...]
     pair: tuple[str, str]
     local_name: tuple[str, ...]
 
@@ -41,7 +42,7 @@ class Place(NamedTuple):
     reader_names: Names
     writer_scope: Scope
     reader_scope: Scope
-    path: tuple[str, ...]
+    steps: tuple[str, ...]
 
     @property
     def names(self) -> tuple[Names, Names]:
@@ -50,20 +51,16 @@ class Place(NamedTuple):
     def inside(self, name: str) -> "Place":
         """Returns the place in a type: names inside it are resolved there first."""
         return self._replace(
-            writer_scope=(*self.writer_scope, name),
-            reader_scope=(*self.reader_scope, name),
-            path=(*self.path, name),
+            writer_scope=self.writer_scope.inside(name),
+            reader_scope=self.reader_scope.inside(name),
+            steps=(*self.steps, name),
         )
 
     def at(self, *parts: str) -> "Place":
-        return self._replace(path=self.path + parts)
+        return self._replace(steps=self.steps + parts)
 
     def difference(self, change: Change) -> Difference:
-        return Difference(change, self.text)
-
-    @property
-    def text(self) -> str:
-        return "#/" + "/".join(self.path)
+        return Difference(change, self.steps)
 
 
 class _Type(NamedTuple):
@@ -145,7 +142,7 @@ def _message_changes(writer: _Type, reader: _Type, place: Place) -> Iterator[Dif
     elif old.element is not new.element and (
         old.path or new.path
     ):  # else it is compared where it is declared
-        yield Named(place.text, (writer.full_name, reader.full_name), local_name)
+        yield Named(place.steps, (writer.full_name, reader.full_name), local_name)
 
 
 def _local_name(full_name: str, declared: Declared) -> tuple[str, ...]:

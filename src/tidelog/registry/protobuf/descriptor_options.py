@@ -15,8 +15,9 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from tidelog.registry.parsed import SchemaError
 from tidelog.registry.protobuf.elements import Entry, Kind, Option, Value
-from tidelog.registry.protobuf.names import Names, Scope
+from tidelog.registry.protobuf.names import Names
 from tidelog.registry.protobuf.printing_options import quoted
+from tidelog.registry.protobuf.scopes import Scope
 
 # The order in which Confluent's canonical text has them; others follow in the order of their numbers.
 _ORDER = [

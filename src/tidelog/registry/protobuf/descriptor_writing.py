@@ -27,9 +27,10 @@ from tidelog.registry.protobuf.elements import (
     Service,
     map_types,
 )
-from tidelog.registry.protobuf.names import Names, Scope, scope_of
+from tidelog.registry.protobuf.names import Names
 from tidelog.registry.protobuf.normalizing import unknown_type
 from tidelog.registry.protobuf.reading import whole_number
+from tidelog.registry.protobuf.scopes import Scope, scope_of
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _LABELS = {
@@ -90,11 +91,9 @@ class _DescriptorWriter:
     def _imports(self, imports: Sequence[str]) -> None:
         target = self._written.descriptor
         target.dependency.extend(dict.fromkeys(imports))
-        paths = list(target.dependency)
-        target.public_dependency.extend(
-            paths.index(path) for path in self._file.public_imports if path in paths
-        )
-        target.weak_dependency.extend(paths.index(path) for path in self._file.weak_imports if path in paths)
+        places = {path: place for place, path in enumerate(target.dependency)}
+        target.public_dependency.extend(places[path] for path in self._file.public_imports if path in places)
+        target.weak_dependency.extend(places[path] for path in self._file.weak_imports if path in places)
 
     def _options(self, options: Sequence[Option], target: Any, scope: Scope) -> None:
         if not options:
@@ -104,7 +103,7 @@ class _DescriptorWriter:
             self._written.custom.append((options, target, scope))
 
     def _message(self, message: Message, target: Any, around: Scope) -> None:
-        scope = (*around, message.name)
+        scope = around.inside(message.name)
         target.name = message.name
         for element in message.types:
             if isinstance(element, Message):
@@ -217,7 +216,7 @@ class _DescriptorWriter:
             self._field(Field("optional", kind, name, number), entry.field.add(), scope)
         added.label = _FIELD.LABEL_REPEATED
         added.type = _FIELD.TYPE_MESSAGE
-        added.type_name = f".{'.'.join((*scope, entry.name))}"
+        added.type_name = f".{scope.prefix}{entry.name}"
 
     def _group(self, group: Group, target: Any, nested: Any, scope: Scope) -> None:
         self._message(group.message, nested, scope)
@@ -225,7 +224,7 @@ class _DescriptorWriter:
         target.number = group.number
         target.label = _LABELS[group.label or "optional"]
         target.type = _FIELD.TYPE_GROUP
-        target.type_name = f".{'.'.join((*scope, group.message.name))}"
+        target.type_name = f".{scope.prefix}{group.message.name}"
         self._options(group.options, target, scope)
 
     def _extend(self, extend: Extend, extensions: Any, nested: Any, scope: Scope) -> None:
@@ -239,7 +238,7 @@ class _DescriptorWriter:
             self._group(group, extensions.add(extendee=extendee), nested.add(), scope)
 
     def _enum(self, enum: Enum, target: Any, around: Scope) -> None:
-        scope = (*around, enum.name)
+        scope = around.inside(enum.name)
         target.name = enum.name
         for constant in enum.constants:
             self._options(
@@ -254,7 +253,7 @@ class _DescriptorWriter:
         self._options(enum.options, target, scope)
 
     def _service(self, service: Service, target: Any, around: Scope) -> None:
-        scope = (*around, service.name)
+        scope = around.inside(service.name)
         target.name = service.name
         for rpc in service.rpcs:
             self._rpc(rpc, target.method.add(), scope)

@@ -59,9 +59,18 @@ _SENTENCES = {
 """Of the changes that break readers; all others are compatible."""
 
 
+DIFFERENCES_MAX = 200
+"""Of one comparison, that are named. A file has room for 100,000 fields."""
+
+
 class Difference(NamedTuple):
     change: Change
-    path: str
+    steps: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """Is made for a message alone: most differences are never shown."""
+        return "#/" + "/".join(self.steps)
 
     @property
     def is_compatible(self) -> bool:

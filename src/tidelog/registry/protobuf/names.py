@@ -1,21 +1,20 @@
 """The types that a file and its imports declare, by full name, and what a name means where it stands."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tidelog.registry.parsed import SchemaError
 from tidelog.registry.protobuf.elements import FULL_NAME_MAX, Enum, Extend, Field, File, Group, Message
-
-Scope = tuple[str, ...]
-"""The parts of a package and of the messages around: where a name stands."""
+from tidelog.registry.protobuf.scopes import Scope, scope_of
 
 
 class Declared(NamedTuple):
-    """A type, the path of its file ("" is the schema itself), and its package."""
+    """A type, the path of its file ("" is the schema itself), its package, and the place inside it."""
 
     path: str
     package: str
     element: Message | Enum
+    scope: Scope
 
     @property
     def is_map_entry(self) -> bool:
@@ -41,22 +40,31 @@ class Names:
         self._fallback = fallback
         self._types: dict[str, Declared] = {}
         self._extensions: dict[str, Extension] = {}
+        self._prefixes: dict[str, set[str]] = {}
+        """By a part of a full name: what stands before it. Most scopes have no name that begins so."""
         for path, file in files:
             package = file.package or ""
             scope = scope_of(file)
+            self._note_parts(scope)
             self._extend(scope, file.extends)
             self._declare(path, package, scope, file.types)
 
+    def _note_parts(self, scope: Scope) -> None:
+        for part in scope.outward():
+            before, _, name = str(part).rpartition(".")
+            self._prefixes.setdefault(name, set()).add(f"{before}." if before else "")
+
     def _declare(self, path: str, package: str, scope: Scope, types: Sequence[Message | Enum]) -> None:
         for element in types:
-            inner = (*scope, element.name)
-            full_name = ".".join(inner)
+            inner = scope.inside(element.name)
+            full_name = str(inner)
             if len(full_name) > FULL_NAME_MAX:
                 raise SchemaError(
                     f"The full name of {element.name[:40]} has {len(full_name)} characters, and "
                     f"{FULL_NAME_MAX} are allowed. Shorten names, or declare it less deep."
                 )
-            self._types[full_name] = Declared(path, package, element)
+            self._types[full_name] = Declared(path, package, element, inner)
+            self._prefixes.setdefault(element.name, set()).add(scope.prefix)
             if isinstance(element, Message):
                 self._extend(inner, element.extends)
                 self._declare(path, package, inner, element.types)
@@ -65,7 +73,8 @@ class Names:
     def _extend(self, scope: Scope, extends: Sequence[Extend]) -> None:
         for extend in extends:
             for field in extend.fields:
-                self._extensions[".".join((*scope, field.name))] = Extension(field, scope)
+                self._extensions[scope.prefix + field.name] = Extension(field, scope)
+                self._prefixes.setdefault(field.name, set()).add(scope.prefix)
 
     def type(self, full_name: str) -> Declared | None:
         found = self._types.get(full_name)
@@ -77,28 +86,24 @@ class Names:
 
     def resolve(self, name: str, scope: Scope) -> str | None:
         """Returns the full name, without a dot in front, of what a name means inside a scope."""
-        full = next((full for full in _candidates(name, scope) if full in self._types), None)
+        full = self._find(name, scope, self._types)
         return self._fallback().resolve(name, scope) if full is None and self._fallback else full
 
     def resolve_extension(self, name: str, scope: Scope) -> str | None:
-        full = next((full for full in _candidates(name, scope) if full in self._extensions), None)
+        full = self._find(name, scope, self._extensions)
         return self._fallback().resolve_extension(name, scope) if full is None and self._fallback else full
 
-
-def scope_of(file: File) -> Scope:
-    return tuple(file.package.split(".")) if file.package else ()
+    def _find(self, name: str, scope: Scope, declared: Mapping[str, Any]) -> str | None:
+        if name.startswith("."):
+            return name[1:] if name[1:] in declared else None
+        prefixes = self._prefixes.get(name.partition(".")[0], ())
+        for around in scope.outward() if prefixes else ():
+            if around.prefix in prefixes and (full := around.prefix + name) in declared:
+                return full
+        return None
 
 
 def groups_of(message: Message) -> Iterator[Group]:
     yield from message.groups
     for oneof in message.oneofs:
         yield from oneof.groups
-
-
-def _candidates(name: str, scope: Scope) -> Iterator[str]:
-    if name.startswith("."):
-        yield name[1:]
-        return
-    for length in range(len(scope), 0, -1):
-        yield ".".join((*scope[:length], name))
-    yield name

@@ -26,8 +26,9 @@ from tidelog.registry.protobuf.elements import (
     Service,
     map_types,
 )
-from tidelog.registry.protobuf.names import Names, Scope, scope_of
+from tidelog.registry.protobuf.names import Names
 from tidelog.registry.protobuf.normalizing_options import normal_options
+from tidelog.registry.protobuf.scopes import Scope, scope_of
 
 
 def normalize(file: File, names: Names) -> File:
@@ -64,7 +65,7 @@ class _Normalizer:
         )
 
     def _message(self, message: Message, around: Scope) -> Message:
-        scope = (*around, message.name)
+        scope = around.inside(message.name)
         oneofs = [self._oneof(oneof, scope) for oneof in message.oneofs if oneof.fields or oneof.groups]
         return Message(
             message.name,
@@ -95,7 +96,7 @@ class _Normalizer:
         full = self._resolved(name, scope)
         found = self._names.type(full[1:])
         if found and isinstance(found.element, Message) and found.is_map_entry:
-            return self._type(found.element.map_type(), (*full[1:].split("."),))
+            return self._type(found.element.map_type(), found.scope)
         return full
 
     def _resolved(self, name: str, scope: Scope) -> str:
@@ -144,7 +145,7 @@ class _Normalizer:
         )
 
     def _enum(self, enum: Enum, around: Scope) -> Enum:
-        scope = (*around, enum.name)
+        scope = around.inside(enum.name)
         constants = [
             Constant(constant.name, constant.number, self._options(constant.options, scope))
             for constant in enum.constants
@@ -154,7 +155,7 @@ class _Normalizer:
         return Enum(enum.name, tuple(constants), options, _normal_reserved(enum.reserved), enum.visibility)
 
     def _service(self, service: Service, around: Scope) -> Service:
-        scope = (*around, service.name)
+        scope = around.inside(service.name)
         rpcs = tuple(self._rpc(rpc, scope) for rpc in service.rpcs)
         return Service(service.name, rpcs, self._options(service.options, scope))
 
@@ -167,7 +168,7 @@ class _Normalizer:
 
 
 def unknown_type(name: str, scope: Scope) -> str:
-    where = ".".join(scope) or "the file"
+    where = str(scope) or "the file"
     return (
         f"The type '{name}', which {where} names, is not declared. Declare it, or import the file that does "
         "and add a reference whose name is the path of the import."

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from tidelog.registry.protobuf.elements import Entry, Field, Kind, Message, Option, Value
-from tidelog.registry.protobuf.names import Extension, Names, Scope
+from tidelog.registry.protobuf.names import Extension, Names
 from tidelog.registry.protobuf.reading import whole_number
+from tidelog.registry.protobuf.scopes import Scope
 
 
 def normal_options(options: Sequence[Option], names: Names, scope: Scope) -> tuple[Option, ...]:
@@ -61,7 +62,7 @@ class _Options:
         if full is None or found is None or not isinstance(found.element, Message):
             return None
         field = _field(found.element, name)
-        return Extension(field, tuple(full.split("."))) if field else None
+        return Extension(field, found.scope) if field else None
 
     def _value(self, value: Value) -> Value:
         content = value.content

@@ -3,12 +3,14 @@
 import base64
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from tidelog.registry.parsed import Incompatibility, Policy, SchemaError
 from tidelog.registry.protobuf.checking import check_reserved
 from tidelog.registry.protobuf.comparing import differences
 from tidelog.registry.protobuf.comparing_messages import members_of
+from tidelog.registry.protobuf.differences import DIFFERENCES_MAX
 from tidelog.registry.protobuf.elements import File, Message
 from tidelog.registry.protobuf.linking import Linked, names_of
 from tidelog.registry.protobuf.names import Names
@@ -73,7 +75,8 @@ class ProtobufSchema:
         self, writer: "ProtobufSchema", policy: Policy = Policy.STRICT
     ) -> list[Incompatibility]:
         found = differences(writer._file, writer._names, self._file, self._names)
-        return [difference.incompatibility() for difference in found if not difference.is_compatible]
+        broken = islice((one for one in found if not one.is_compatible), DIFFERENCES_MAX)
+        return [difference.incompatibility() for difference in broken]
 
     def descriptors(self) -> list[Any]:
         """Returns a FileDescriptorProto for each file, a file after those it imports, the schema last."""

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.rigs.peak_memory import peak_bytes
 from tidelog.registry.parsed import READER, WRITER
 from tidelog.registry.protobuf.comparing import differences
+from tidelog.registry.protobuf.differences import DIFFERENCES_MAX
 from tidelog.registry.protobuf.parsing import parse
 from tidelog.registry.protobuf.protobuf_schema import ProtobufSchema
 from tidelog.registry.schema import Dependency
@@ -15,7 +17,7 @@ PROTO3 = 'syntax = "proto3"; '
 
 def changes(writer: ProtobufSchema, reader: ProtobufSchema) -> list[str]:
     found = differences(writer._file, writer._names, reader._file, reader._names)
-    return sorted(f"{change} {path}" for change, path in found)
+    return sorted(f"{one.change} {one.path}" for one in found)
 
 
 def broken(writer: ProtobufSchema, reader: ProtobufSchema) -> list[str]:
@@ -160,7 +162,8 @@ def test_types_of_other_files_are_compared_once_whatever_uses_them() -> None:
     levels = "".join(f"message M{n} {{ M{n + 1} a = 1; M{n + 1} b = 2; }} " for n in range(1500))
     old = importing(f"message D {{ M0 m = 1; }} {levels} message M1500 {{ int32 a = 1; }}")
     new = importing(f"message D {{ M0 m = 1; }} {levels} message M1500 {{ string a = 1; }}")
-    found = broken(old, new)
+    changed = differences(old._file, old._names, new._file, new._names)
+    found = [one.change for one in changed if not one.is_compatible]
     assert found.count("FIELD_SCALAR_KIND_CHANGED") == 1
     assert found.count("FIELD_NAMED_TYPE_CHANGED") == 2 + 2 * 1500
 
@@ -168,3 +171,22 @@ def test_types_of_other_files_are_compared_once_whatever_uses_them() -> None:
 def test_well_known_types_do_not_change() -> None:
     text = PROTO3 + 'import "google/protobuf/struct.proto"; message A { google.protobuf.Value v = 1; }'
     assert changes(parse(text), parse(text)) == []
+
+
+def test_the_first_differences_are_named() -> None:
+    def numbered(of: str) -> ProtobufSchema:
+        return parse(f"{PROTO3} message A {{ {' '.join(f'{of} f{n} = {n};' for n in range(1, 1000))} }}")
+
+    found = numbered("string").incompatibilities(numbered("int32"))
+    assert len(found) == DIFFERENCES_MAX
+    assert "'#/A/1'" in found[0].description
+
+
+def test_paths_of_differences_become_text_in_messages_alone() -> None:
+    def deep(of: str) -> ProtobufSchema:
+        fields = "".join(f"{of} f{n} = {n};" for n in range(1, 5000))
+        return parse(PROTO3 + "".join(f"message {'A' * 11}{n:02} {{" for n in range(36)) + fields + "}" * 36)
+
+    before, after = deep("int32"), deep("string")
+    assert after.incompatibilities(after) == before.incompatibilities(before) == []
+    assert peak_bytes(lambda: after.incompatibilities(before)) < 5 << 20
