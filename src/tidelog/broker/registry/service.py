@@ -2,7 +2,8 @@
 
 The leader runs a call where it is. Others send it there, with the principal of the caller, and again for a
 while where the leader moves. So a call may run more than once: to register a schema again, or to set the same
-config, changes nothing. A DELETE is tried again only where it surely has not run.
+config, changes nothing. A DELETE is tried again only where it surely has not run. A call that leaders do not
+survive is not sent to one after the other: `LEADERS_LOST_MAX`.
 """
 
 import asyncio
@@ -23,6 +24,9 @@ from tidelog.wire.messages.registry_call import RegistryCallResponse
 
 RETRY_SECONDS = 15.0
 """How long a call looks for a leader that answers: an election takes less."""
+LEADERS_LOST_MAX = 2
+"""Leaders that take a call and never answer. The first may have died of anything; the call may be why the
+second did, and others are still needed."""
 ATTEMPT_SECONDS = 30.0
 """For the leader to answer: it may have to check many large schemas."""
 LOOK_SECONDS = 0.25
@@ -63,23 +67,28 @@ class RegistryService:
     async def _tried(self, call: Call) -> Answer:
         loop = asyncio.get_running_loop()
         deadline, pause = loop.time() + RETRY_SECONDS, PAUSE_SECONDS
+        lost: set[NodeId] = set()
         while True:
-            tried = await self._try(call)
+            tried = await self._try(call, lost)
             if isinstance(tried, Answer):
                 return tried
             if tried.may_have_run and call.method == "DELETE":
                 return unsure(tried.reason)
+            if len(lost) >= LEADERS_LOST_MAX:
+                return unavailable(
+                    f"brokers {', '.join(map(str, sorted(lost)))} took this call and did not answer"
+                )
             if tried.is_final or self._is_closed or loop.time() + pause >= deadline:
                 return unavailable(tried.reason)
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_SECONDS_MAX)
 
-    async def _try(self, call: Call) -> Answer | Again:
+    async def _try(self, call: Call, lost: set[NodeId]) -> Answer | Again:
         target = self._target
         if target == self._services.metadata.node_id:
             return await self.here.run(call)
         if target is not None:
-            return await self._send(call, target)
+            return await self._send(call, target, lost)
         if self.coordinator.has_topic:
             return Again("its topic has no leader at the moment")
         return Again("the cluster has no controller at the moment")
@@ -90,7 +99,8 @@ class RegistryService:
         coordinator = self.coordinator
         return coordinator.leader if coordinator.has_topic else self._services.metadata.controller_id
 
-    async def _send(self, call: Call, target: NodeId) -> Answer | Again:
+    async def _send(self, call: Call, target: NodeId, lost: set[NodeId]) -> Answer | Again:
+        """Adds the target to those that are `lost` where it took the call and did not answer."""
         services = self._services
         request = request_of(call, services.metadata.image.cluster_id)
         lane = READ_LANE if call.method in ("GET", JUDGE) and "format" not in call.query else LANE
@@ -102,6 +112,7 @@ class RegistryService:
         except PeerUnavailable as error:
             return Again(f"broker {target} cannot be reached: {error}")
         except OSError as error:
+            lost.add(target)
             why = str(error) or type(error).__name__
             return Again(f"broker {target} did not answer: {why}", may_have_run=True)
         return outcome_of(response)

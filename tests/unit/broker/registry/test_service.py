@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -149,6 +150,43 @@ def test_a_change_whose_answer_is_lost_is_sent_again_but_not_a_deletion() -> Non
         assert (losing.sent, deleted.status, json.loads(deleted.body)["error_code"]) == (1, 500, 50002)
         assert "It is not known whether the deletion took effect" in message(deleted)
         assert level(await answered(cluster, GET, other)) == "BACKWARD", "this one did"
+
+    with_registry(life)
+
+
+class DeadlyPeers:
+    """Each broker that takes a call loses the lead before it answers, and the next broker has it."""
+
+    def __init__(self, inner: Any, service: RegistryService) -> None:
+        self.inner = inner
+        self.service = service
+        self.taken_by: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def call(self, node: int, api: int, version: int, request: Any, **more: Any) -> Any:
+        if api != ApiKey.REGISTRY_CALL:
+            return await self.inner.call(node, api, version, request, **more)
+        self.taken_by.append(node)
+        coordinator: Any = self.service.coordinator
+        coordinator.leader = 100 + len(self.taken_by)
+        raise ConnectionResetError("the leader is gone")
+
+
+def test_a_call_that_leaders_do_not_survive_is_not_sent_to_one_after_the_other() -> None:
+    async def life(cluster: AuthorizedCluster) -> None:
+        await answered(cluster, put("FULL"))
+        other = 1 + leader(cluster, 1) % 3
+        services: Any = cluster.services(other)
+        coordinator: Any = SimpleNamespace(has_topic=True, leader=100)
+        deadly = service(cluster, other)
+        deadly.coordinator = coordinator
+        services.peers = peers = DeadlyPeers(services.peers, deadly)
+        refused = await answered(cluster, put("NONE"), other)
+        assert peers.taken_by == [100, 101]
+        assert refused.status == 503
+        assert "brokers 100, 101 took this call and did not answer" in message(refused)
 
     with_registry(life)
 
