@@ -7,7 +7,7 @@ import pytest
 
 from tests.rigs.peak_memory import peak_bytes
 from tidelog.registry.json_schema.comparing import findings
-from tidelog.registry.json_schema.comparing.differences import DIFFERENCES_MAX
+from tidelog.registry.json_schema.comparing.differences import DIFFERENCES_MAX, ENTRIES_MAX
 from tidelog.registry.json_schema.parsing import JsonSchema, parse
 from tidelog.registry.json_schema.paths import PATH_CHARS_MAX
 
@@ -127,6 +127,18 @@ def test_a_long_line_of_definitions_needs_no_stack() -> None:
         return schema({"$ref": "#/definitions/d0", "definitions": {**definitions, "d5000": last}})
 
     assert kinds(line(S), line(N)) == ["TYPE_CHANGED"]
+
+
+def test_a_long_line_of_definitions_is_followed_a_few_times_however_many_lead_to_it() -> None:
+    def line(last: Any, depth: int) -> JsonSchema:
+        definitions = {
+            f"d{index}": {"items": {"$ref": f"#/definitions/d{index + 1}"}} for index in range(depth)
+        }
+        properties = {f"p{index}": {"$ref": "#/definitions/d0"} for index in range(200)}
+        return schema({"properties": properties, "definitions": {**definitions, f"d{depth}": last}})
+
+    for depth, fewest, most in ((100, DIFFERENCES_MAX, DIFFERENCES_MAX), (ENTRIES_MAX // 10, 1, 10)):
+        assert fewest <= len(kinds(line(S, depth), line(N, depth))) <= most
 
 
 def union(members: int, of: Any) -> JsonSchema:

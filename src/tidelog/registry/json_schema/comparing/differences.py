@@ -73,6 +73,9 @@ STRICT: Final[frozenset[str]] = frozenset()
 DIFFERENCES_MAX: Final = 200
 """Of one comparison. A schema that repeats a definition could have more of them than fit in memory."""
 
+ENTRIES_MAX: Final = 50_000
+"""Entries that are followed to name differences: enough for 200 of them, 250 levels deep. Beyond that
+many, the first difference is enough: a long line of definitions could be followed again for each one."""
 
 Steps: TypeAlias = tuple[str | int, ...]
 """From a schema to one inside it: a keyword, and perhaps a name or an index."""
@@ -115,18 +118,21 @@ class Outcome:
     def _walk(self, counts: Callable[[Entry], bool]) -> Iterator[Difference]:
         """Walks with a stack of its own: schemas that refer to each other can be deep."""
         inside: list[tuple[Iterator[Entry], Path, bool]] = [(iter(self.entries), None, self.has_one_reason)]
-        while inside:
+        followed, is_any_named = 0, False
+        while inside and not (is_any_named and followed > ENTRIES_MAX):
             entries, path, has_one_reason = inside[-1]
             entry = next((entry for entry in entries if counts(entry)), None)
             if entry is None or has_one_reason:
                 inside.pop()
             if entry is None:
                 continue
+            followed += 1
             here = (path, entry.steps) if entry.steps else path
             if isinstance(entry.found, Outcome):
                 inner = entry.found
                 inside.append((iter(inner.entries), here, has_one_reason or inner.has_one_reason))
             else:
+                is_any_named = True
                 yield Difference(entry.found, shown(here))
 
 
