@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+NAMESPACES = ("n", "o.p")
 DEFAULTS = {
     "null": None,
     "boolean": True,
@@ -133,12 +134,16 @@ class Maker:
         return list(branches.values()) or ["null"]
 
     def _named(self, names: str, made: dict[str, Any]) -> Any:
-        name = self._random.choice(names)
+        name = self._full_name(names)
         if name in self._defined:
             return name
         self._defined.append(name)
-        alias = {"aliases": [self._random.choice(names)]} if self._random.random() < 0.3 else {}
+        alias = {"aliases": [self._full_name(names)]} if self._random.random() < 0.3 else {}
         return {"name": name, **made, **alias}
+
+    def _full_name(self, names: str) -> str:
+        """Each name has a namespace, or else names within would lie in that of the type around them."""
+        return f"{self._random.choice(NAMESPACES)}.{self._random.choice(names)}"
 
     def _fixed(self, _: int) -> Any:
         return self._named("FGH", {"type": "fixed", "size": self._random.choice([4, 8])})

@@ -9,7 +9,18 @@ from typing import NamedTuple, TypeAlias
 
 from tidelog.registry.avro.limits import DIFFERENCES_MAX, MESSAGE_CHARS_MAX, PATH_STEPS_MAX, Steps
 from tidelog.registry.avro.names import shown
-from tidelog.registry.avro.types import Array, Enum, Field, Fixed, Map, NamedType, Record, Type, Union
+from tidelog.registry.avro.types import (
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    NamedType,
+    Record,
+    Type,
+    Union,
+    reads_name,
+)
 
 _PROMOTED = {
     "long": {"int"},
@@ -202,6 +213,6 @@ def _sizes(reader: Fixed, writer: Fixed, path: _Path) -> _Found:
 
 
 def _names(reader: NamedType, writer: NamedType, path: _Path) -> _Found:
-    if reader.name == writer.name or writer.name in reader.aliases:
+    if reads_name(reader, writer):
         return []
     return [Difference("NAME_MISMATCH", f"expected: {writer.name.full}", (path, "name"))]

@@ -3,7 +3,10 @@
 Reading builds the graph; after that nothing changes it. Types are compared by identity.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from tidelog.registry.avro.names import Name
@@ -41,20 +44,19 @@ class Map:
 class Union:
     branches: list["Type"]
     kind: str = "union"
-    _by_name: "dict[Name | None, list[Type]] | None" = None
+    _places: "dict[Name | str | None, list[int]] | None" = None
+    """Of branches, by their simple names and by their aliases; None: of those without a name."""
 
-    def candidates(self, writer: "Type") -> list["Type"]:
-        """Returns the branches that may read what `writer` wrote: those of its name, or without a name."""
-        if self._by_name is None:
-            by_name: dict[Name | None, list[Type]] = {None: []}
-            for branch in self.branches:
-                if isinstance(branch, NamedType):
-                    for name in {branch.name, *branch.aliases}:
-                        by_name.setdefault(name, []).append(branch)
-                else:
-                    by_name[None].append(branch)
-            self._by_name = by_name
-        return self._by_name.get(writer.name if isinstance(writer, NamedType) else None, [])
+    def candidates(self, writer: "Type") -> "Iterator[Type]":
+        """Yields the branches that may read what `writer` wrote: those that `reads_name` takes, or for a type
+        without a name those without one."""
+        if self._places is None:
+            self._places = {}
+            for place, branch in enumerate(self.branches):
+                for name in _names_taken(branch):
+                    self._places.setdefault(name, []).append(place)
+        found = merge(*(self._places.get(name, ()) for name in _names_given(writer)))
+        return (self.branches[place] for place, _ in groupby(found))
 
 
 @dataclass(slots=True, eq=False)
@@ -107,6 +109,20 @@ class Fixed:
 
 NamedType: TypeAlias = Record | Enum | Fixed
 Type: TypeAlias = Primitive | Array | Map | Union | NamedType
+
+
+def reads_name(reader: NamedType, writer: NamedType) -> bool:
+    """Whether the reader goes by the writer's name: its own name, in any namespace, or the full name as an
+    alias. So says the specification since Avro 1.10."""
+    return reader.name.simple == writer.name.simple or writer.name in reader.aliases
+
+
+def _names_taken(reader: Type) -> "Iterable[Name | str | None]":
+    return (reader.name.simple, *reader.aliases) if isinstance(reader, NamedType) else (None,)
+
+
+def _names_given(writer: Type) -> "Iterable[Name | str | None]":
+    return (writer.name.simple, writer.name) if isinstance(writer, NamedType) else (None,)
 
 
 def full_name(type_: Type) -> str:
