@@ -25,6 +25,8 @@ from tidelog.registry.schema import Dependency, Schema
 
 LATEST = "latest"
 PAGE_VERSIONS = 1000
+ID_MAX = 2**31 - 1
+"""Records of other bytes seem to have greater ones, which are no path of a registry."""
 DEPENDENCIES_MAX = 1000
 """More than any schema has: a bound for a registry that refers in circles."""
 
@@ -47,6 +49,8 @@ class RegistryClient:
         place = (key, subject)
         if (known := self._by_key.get(place)) is not None:
             return known
+        if isinstance(key, int) and key > ID_MAX:
+            raise RegistryRefused(404, 40403, f"Schema {key} not found")
         kind = "ids" if isinstance(key, int) else "guids"
         found = read(schema_of, self._calls.get("schemas", kind, key, subject=subject))
         return self._by_key.put(place, found)

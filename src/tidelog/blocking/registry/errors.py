@@ -29,7 +29,13 @@ class RegistryRefused(TidelogError):
 
     @property
     def is_not_found(self) -> bool:
-        return self.status == 404
+        """Whether a subject, a version or a schema is not there: 40401 and the like. A plain 404 says that
+        the path is none of a registry's."""
+        return self.status == 404 and self.code != 404
+
+    @property
+    def is_other_path(self) -> bool:
+        return self.code == 404
 
     @property
     def is_denied(self) -> bool:

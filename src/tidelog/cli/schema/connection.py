@@ -143,6 +143,13 @@ def refusal(error: "RegistryRefused") -> CliError:
         return CliError(f"The schema registry refused the request: {message}", code=Exit.DENIED)
     if error.is_not_found:
         return CliError(message, attempt="tidelog schema list", code=Exit.NOT_FOUND)
+    if error.is_other_path:
+        return CliError(
+            f"The schema registry has nothing at this path: {message}",
+            cause="the URL of the registry has a wrong path, or the registry does not have this call.",
+            attempt="the URL without a path, such as http://localhost:8081",
+            code=Exit.UNREACHABLE,
+        )
     code = Exit.FAILED if error.is_incompatible or error.status >= 500 else Exit.REFUSED
     return CliError(f"The schema registry refused the request ({error.code}): {message}", code=code)
 

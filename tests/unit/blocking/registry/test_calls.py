@@ -96,6 +96,13 @@ def test_refusals_have_confluent_s_code_and_words() -> None:
     assert str(caught.value) == "the schema registry answered 40401: Subject 's' not found."
 
 
+def test_a_path_that_does_not_exist_is_no_missing_subject() -> None:
+    for answer in (refused(404, "HTTP 404 Not Found"), Answer({"detail": "Not Found"}, 404)):
+        with pytest.raises(RegistryRefused) as caught:
+            ScriptedHttp({A: [answer]}).calls().get("subjects", "s", "versions")
+        assert (caught.value.is_not_found, caught.value.is_other_path) == (False, True)
+
+
 @pytest.mark.parametrize(
     "answer",
     [Answer(b"<html>hello</html>"), Answer(b"<html>no such page</html>", 404), Answer(b"[" * 100_000)],

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.blocking.registry.scripted_http import A, Answer, ScriptedHttp, refused
 from tidelog.blocking.registry.client import RegistryClient
-from tidelog.blocking.registry.errors import NotARegistry
+from tidelog.blocking.registry.errors import NotARegistry, RegistryRefused
 from tidelog.registry.schema import Dependency, Reference, Schema, SchemaType
 
 AVRO = Schema(SchemaType.AVRO, '"string"')
@@ -45,6 +45,15 @@ def test_a_guid_and_a_context_have_their_own_paths() -> None:
         "GET /schemas/guids/89791762-2336-4186-9674-299b90a802e2",
         "GET /schemas/ids/7?subject=%3A.ctx%3As",
     ]
+
+
+def test_an_id_that_no_registry_gives_is_not_asked_for() -> None:
+    """Records of other bytes name such ids, and a registry has no path for them."""
+    script, client = scripted()
+    with pytest.raises(RegistryRefused) as caught:
+        client.schema(2**31)
+    assert caught.value.is_not_found
+    assert script.targets == []
 
 
 def test_memory_is_limited() -> None:

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.unit.blocking.registry.scripted_http import A, Answer, ScriptedHttp, refused
 from tests.unit.cli.schema.memory_registry import MemoryRegistry, avro
+from tidelog.blocking.registry.errors import RegistryRefused
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.schema.check import among_files, by_registry, by_versions
+from tidelog.cli.schema.connection import refusal
 from tidelog.cli.schema.files import SchemaFile
 from tidelog.registry.compatibility import Level
 from tidelog.registry.schema import Schema, SchemaType
@@ -64,6 +67,20 @@ class Verdicts(MemoryRegistry):
 
     def check(self, *_: Any) -> Any:
         return SimpleNamespace(is_compatible=not self.messages, messages=self.messages)
+
+
+@pytest.mark.parametrize("knows_config", [True, False])
+def test_a_wrong_path_is_no_first_version(knows_config: bool) -> None:
+    script = ScriptedHttp({A: [Answer({"compatibilityLevel": "FULL"})] * knows_config + [refused(404)] * 2})
+    with pytest.raises(RegistryRefused) as caught:
+        by_registry(script.client(), "s", MORE, [], None)
+    error = refusal(caught.value)
+    assert (error.code, "path" in str(error)) == (Exit.UNREACHABLE, True)
+
+
+def test_a_missing_subject_is_a_first_version() -> None:
+    script = ScriptedHttp({A: [Answer({"compatibilityLevel": "FULL"}), refused(40401)]})
+    assert by_registry(script.client(), "s", MORE, [], None).is_first
 
 
 def test_what_the_registry_cannot_read_is_no_verdict() -> None:

@@ -68,6 +68,7 @@ def test_a_bad_url_is_a_mistake_of_the_command() -> None:
     ("error", "code", "says"),
     [
         (RegistryRefused(404, 40401, "Subject 's' not found."), Exit.NOT_FOUND, "not found"),
+        (RegistryRefused(404, 404, "HTTP 404 Not Found"), Exit.UNREACHABLE, "nothing at this path"),
         (RegistryRefused(401, 401, "Unauthorized"), Exit.DENIED, "Unauthorized."),
         (RegistryRefused(409, 40901, "incompatible"), Exit.FAILED, "(40901)"),
         (RegistryRefused(422, 42201, "no schema"), Exit.REFUSED, "(42201)"),
