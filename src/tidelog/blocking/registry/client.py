@@ -22,6 +22,7 @@ from tidelog.blocking.registry.framing import SchemaKey
 from tidelog.blocking.registry.lru import LruDict
 from tidelog.blocking.registry.options import RegistryOptions, options_of_url
 from tidelog.registry.schema import Dependency, Schema
+from tidelog.registry.subjects import qualified
 
 LATEST = "latest"
 PAGE_VERSIONS = 1000
@@ -62,21 +63,25 @@ class RegistryClient:
         answer = self._calls.get("schemas", "ids", schema_id, "versions", subject=subject, deleted=deleted)
         return read(lambda body: [SubjectVersion(one["subject"], one["version"]) for one in body], answer)
 
-    def dependencies(self, schema: Schema) -> tuple[Dependency, ...]:
-        """What the schema refers to, and what that refers to: a dependency before its dependents."""
+    def dependencies(self, schema: Schema, subject: str | None) -> tuple[Dependency, ...]:
+        """What the schema refers to, and what that refers to: a dependency before its dependents.
+
+        References that name no context mean that of `subject`, which the schema belongs to.
+        """
         found: dict[str, Dependency] = {}
-        self._collect(schema, found, set())
+        self._collect(schema, subject or "", found, set())
         return tuple(found.values())
 
-    def _collect(self, schema: Schema, found: dict[str, Dependency], begun: set[str]) -> None:
-        for name, subject, version in schema.references:
+    def _collect(self, schema: Schema, parent: str, found: dict[str, Dependency], begun: set[str]) -> None:
+        for name, own, version in schema.references:
             if name in begun:
                 continue
             begun.add(name)
             if len(begun) > DEPENDENCIES_MAX:
                 raise NotARegistry(f"a schema refers to more than {DEPENDENCIES_MAX} others")
+            subject = qualified(own, parent)
             referred = self._referred(subject, version).schema
-            self._collect(referred, found, begun)
+            self._collect(referred, subject, found, begun)
             found[name] = Dependency(name, referred.text)
 
     def _referred(self, subject: str, version: int) -> Version:
@@ -175,11 +180,12 @@ class RegistryClient:
         )
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> dict[str, Any] | None:
-        """None where a subject has no config of its own. The level is `compatibilityLevel`."""
+        """None where a subject, or the context of the URL, has no config of its own. The level is
+        `compatibilityLevel`."""
         return self._of_subject("config", subject, default_to_global)
 
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str | None:
-        """None where a subject has no mode of its own."""
+        """None where a subject, or the context of the URL, has no mode of its own."""
         found = self._of_subject("mode", subject, default_to_global)
         return None if found is None else str(found.get("mode"))
 
@@ -188,7 +194,7 @@ class RegistryClient:
         try:
             return read(dict, self._calls.get(*path, defaultToGlobal=default_to_global))
         except RegistryRefused as refusal:
-            if refusal.is_not_found and subject is not None:
+            if refusal.is_not_found:
                 return None
             raise
 

@@ -77,7 +77,7 @@ class RecordDecoder:
     def _asked(self, key: SchemaKey) -> _Known | _Unusable:
         try:
             schema = self.client.schema(key, subject=self._subject)
-            return _Known(schema, codec_of(schema, self.client.dependencies(schema)))
+            return _Known(schema, codec_of(schema, self.client.dependencies(schema, self._subject)))
         except RegistryRefused as refusal:
             if not refusal.is_not_found:
                 raise

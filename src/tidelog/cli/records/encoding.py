@@ -31,7 +31,7 @@ def encoder_for(session: Session, url: str | None, wanted: WantedSchema, default
     subject = wanted.subject or default_subject
     with registry(session, url) as client:
         schema_id, schema = _schema(client, wanted.file, subject)
-        return _encode(client, schema_id, schema, wanted.message)
+        return _encode(client, schema_id, schema, subject, wanted.message)
 
 
 def _schema(client: "RegistryClient", file: str | None, subject: str) -> tuple[int, Schema]:
@@ -45,12 +45,14 @@ def _schema(client: "RegistryClient", file: str | None, subject: str) -> tuple[i
     return (client.register(subject, schema) if known is None else known.id), schema
 
 
-def _encode(client: "RegistryClient", schema_id: int, schema: Schema, message: str | None) -> Encode:
+def _encode(
+    client: "RegistryClient", schema_id: int, schema: Schema, subject: str, message: str | None
+) -> Encode:
     from tidelog.blocking.registry.codecs import codec_of
     from tidelog.blocking.registry.errors import UnencodableValue
     from tidelog.blocking.registry.framing import prefix
 
-    codec = codec_of(schema, client.dependencies(schema), message=message)
+    codec = codec_of(schema, client.dependencies(schema, subject), message=message)
     start = prefix(schema_id)
     ready = _as_it_is
     if schema.type is SchemaType.AVRO:

@@ -110,7 +110,7 @@ def by_registry(
     """The registry's own word."""
     from tidelog.blocking.registry.errors import RegistryRefused
 
-    schema = Schema(new.type, new.text, tuple(resolved(client, wanted).values()))
+    schema = Schema(new.type, new.text, tuple(resolved(client, subject, wanted).values()))
     level = _level_in(client.config(subject, default_to_global=True) or {})
     try:
         answer = client.check(subject, schema, version)
@@ -140,13 +140,13 @@ def by_versions(
     config = client.config(subject, default_to_global=True) or {}
     chosen = level or Level(_level_in(config))
     policy = Policy.LENIENT if config.get("compatibilityPolicy") == Policy.LENIENT else Policy.STRICT
-    given = Schema(new.type, new.text, tuple(resolved(client, wanted).values()))
-    parsed = _parsed(new, others, client.dependencies(given))
+    given = Schema(new.type, new.text, tuple(resolved(client, subject, wanted).values()))
+    parsed = _parsed(new, others, client.dependencies(given, subject))
     numbers: list[int | str] = list(_versions(client, subject)) if version is None else [version]
     earlier = []
     for number in numbers if chosen.is_transitive else numbers[-1:]:
         one = client.version(subject, number)
-        dependencies = client.dependencies(one.schema)
+        dependencies = client.dependencies(one.schema, one.subject)
         earlier.append(EarlierVersion(one.version, parse(one.schema.type, one.schema.text, dependencies)))
     found = problems(chosen, parsed, reversed(earlier), policy)
     return Verdict(chosen.value, read_messages(found), is_first=not earlier)

@@ -92,7 +92,9 @@ def _sides(client: "RegistryClient", what: tuple[str, ...], kind: str | None) ->
             return _file_side(name, kind)
         found = client.version(subject, name)
         return Side(
-            f"{found.subject} version {found.version}", found.schema, client.dependencies(found.schema)
+            f"{found.subject} version {found.version}",
+            found.schema,
+            client.dependencies(found.schema, found.subject),
         )
 
     return side(chosen[0]), side(chosen[1])

@@ -20,6 +20,7 @@ from tidelog.cli.schema.messages import read_messages
 from tidelog.cli.schema.names import subject_argument
 from tidelog.cli.session import Command, Session, pass_session
 from tidelog.registry.schema import Reference, Schema
+from tidelog.registry.subjects import qualified
 
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
@@ -119,24 +120,28 @@ def register_with(
     normalize: bool = False,
 ) -> list[Registered]:
     """Registers what the schema refers to, then itself."""
-    by_name = resolved(client, wanted)
+    by_name = resolved(client, subject, wanted)
     needed, own = needed_files(main, others, by_name)
     made = []
     for one in needed:
         references = tuple(by_name[name] for name in one.needs)
         schema = Schema(one.file.type, one.file.text, references)
-        made.append(_registered(client, one.name, schema, normalize))
+        made.append(_registered(client, qualified(one.name, subject), schema, normalize))
         by_name[one.name] = Reference(one.name, one.name, made[-1].version)
     given = [reference.name for reference in wanted]
     schema = Schema(main.type, main.text, tuple(by_name[name] for name in [*given, *own]))
     return [*made, _registered(client, subject, schema, normalize)]
 
 
-def resolved(client: "RegistryClient", wanted: list[WantedReference]) -> dict[str, Reference]:
-    """References with the latest version where none is named."""
+def resolved(client: "RegistryClient", subject: str, wanted: list[WantedReference]) -> dict[str, Reference]:
+    """References of a schema of the subject, with the latest version where none is named."""
+
+    def latest(other: str) -> int:
+        return client.version(qualified(other, subject)).version
+
     return {
-        name: Reference(name, subject, client.version(subject).version if version is None else version)
-        for name, subject, version in wanted
+        name: Reference(name, other, latest(other) if version is None else version)
+        for name, other, version in wanted
     }
 
 

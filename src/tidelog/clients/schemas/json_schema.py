@@ -26,8 +26,8 @@ class _JsonSchemaSerializer(SchemaSerializer):
     def own_schema(self, client: RegistryClient) -> Schema:
         return self._schema
 
-    def codec(self, schema: Schema, client: RegistryClient) -> Codec:
-        return codec_of(schema, client.dependencies(schema))
+    def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:
+        return codec_of(schema, client.dependencies(schema, subject))
 
     def plain(self, value: Any) -> Any:
         return plain(value, for_json=True)

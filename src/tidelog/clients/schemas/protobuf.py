@@ -27,7 +27,7 @@ class _ProtobufSerializer(SchemaSerializer):
     def own_schema(self, client: RegistryClient) -> Schema:
         return _schema_of(self._message.DESCRIPTOR.file, client)
 
-    def codec(self, schema: Schema, client: RegistryClient) -> Codec:
+    def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:
         return MessageCodec(self._message)
 
     def plain(self, value: Any) -> Any:

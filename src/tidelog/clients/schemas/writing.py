@@ -51,8 +51,8 @@ class SchemaSerializer(TopicSerializer):
         """What is registered. A schema that it refers to is registered first."""
 
     @abstractmethod
-    def codec(self, schema: Schema, client: RegistryClient) -> Codec:
-        """Writes values of this schema."""
+    def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:
+        """Writes values of this schema, which belongs to the subject."""
 
     @abstractmethod
     def plain(self, value: Any) -> Any:
@@ -62,7 +62,7 @@ class SchemaSerializer(TopicSerializer):
         client = self._client
         if self._use_latest:
             latest = client.version(subject)
-            return prefix(latest.id), self.codec(latest.schema, client)
+            return prefix(latest.id), self.codec(latest.schema, client, latest.subject)
         schema = self.own_schema(client)
         if self._auto_register:
             schema_id = client.register(subject, schema, normalize=self._normalize)
@@ -74,4 +74,4 @@ class SchemaSerializer(TopicSerializer):
                     f"tidelog schema register {subject} FILE"
                 )
             schema_id = known.id
-        return prefix(schema_id), self.codec(schema, client)
+        return prefix(schema_id), self.codec(schema, client, subject)

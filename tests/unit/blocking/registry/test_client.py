@@ -71,19 +71,19 @@ def test_dependencies_come_before_their_dependents_each_once() -> None:
         version("d", 1, "D", ("c.json", "c", 1)),
     )
     schema = Schema(SchemaType.JSON, "A", (Reference("b.json", "b", 2), Reference("d.json", "d", 1)))
-    assert client.dependencies(schema) == (
+    assert client.dependencies(schema, None) == (
         Dependency("c.json", "C"),
         Dependency("b.json", "B"),
         Dependency("d.json", "D"),
     )
-    assert client.dependencies(schema), "from memory"
+    assert client.dependencies(schema, None), "from memory"
     assert len(script.asked) == 3
 
 
 def test_references_in_a_circle_end() -> None:
     _, client = scripted(version("b", 1, "B", ("a.json", "a", 1)), version("a", 1, "A", ("b.json", "b", 1)))
     schema = Schema(SchemaType.JSON, "A", (Reference("b.json", "b", 1),))
-    assert {name for name, _ in client.dependencies(schema)} == {"a.json", "b.json"}
+    assert {name for name, _ in client.dependencies(schema, None)} == {"a.json", "b.json"}
 
 
 def test_a_lookup_of_what_is_not_there_is_none() -> None:

@@ -7,6 +7,7 @@ from tidelog.blocking.registry.client import LATEST
 from tidelog.blocking.registry.errors import RegistryRefused
 from tidelog.blocking.registry.options import RegistryOptions
 from tidelog.registry.schema import Schema, SchemaType
+from tidelog.registry.subjects import qualified
 
 IMPORT = "IMPORT"
 
@@ -69,7 +70,7 @@ class MemoryRegistry:
         else:
             assert self.mode(subject, default_to_global=True) == IMPORT
         for reference in schema.references:
-            assert (reference.subject, reference.version) in self.stored
+            assert (qualified(reference.subject, subject), reference.version) in self.stored
         self.registered.append((subject, version, id))
         self.add(subject, version, id, schema)
         return id
@@ -95,5 +96,5 @@ class MemoryRegistry:
     def delete_mode(self, subject: str) -> None:
         del self.modes[subject]
 
-    def dependencies(self, schema: Schema) -> tuple[()]:
+    def dependencies(self, schema: Schema, subject: str | None) -> tuple[()]:
         return ()

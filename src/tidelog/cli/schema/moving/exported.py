@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tidelog.cli.exits import CliError, Exit
 from tidelog.registry.schema import Schema
+from tidelog.registry.subjects import qualified
 
 
 class Place(NamedTuple):
@@ -47,6 +48,12 @@ class Exported:
             yield from subject.versions
 
 
+def references_of(version: ExportedVersion) -> list[Place]:
+    """A reference that names no context means that of the schema."""
+    subject, references = version.place.subject, version.schema.references
+    return [Place(qualified(one.subject, subject), one.version) for one in references]
+
+
 def in_order(exported: Exported) -> list[ExportedVersion]:
     """Versions behind those that they refer to, and behind the earlier versions of their subject.
 
@@ -72,7 +79,7 @@ def in_order(exported: Exported) -> list[ExportedVersion]:
                 continue
             open_places.add(place)
             stack.append((place, True))
-            before = [Place(one.subject, one.version) for one in by_place[place].schema.references]
+            before = references_of(by_place[place])
             if circle := next((one for one in before if one in open_places), None):
                 raise CliError(f"{place} and {circle} refer to each other in a circle.", code=Exit.REFUSED)
             if place in earlier and earlier[place] not in open_places:

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tidelog.cli.schema.moving.exported import Exported, ExportedSubject, ExportedVersion, Place
+from tidelog.cli.schema.moving.exported import (
+    Exported,
+    ExportedSubject,
+    ExportedVersion,
+    Place,
+    references_of,
+)
 from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
@@ -38,7 +44,7 @@ def read_registry(
         one = client.version(place.subject, place.version, deleted=deleted or not is_chosen)
         is_deleted = deleted and is_chosen and place.version not in living[place.subject]
         versions[place.version] = ExportedVersion(place, one.id, one.schema, is_deleted)
-        to_read += [Place(reference.subject, reference.version) for reference in one.schema.references]
+        to_read += references_of(versions[place.version])
         count += 1
         progress(count)
     scopes = (

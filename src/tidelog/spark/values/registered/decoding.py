@@ -25,7 +25,11 @@ def registered_decoder(reader: ReaderSchema, message: str) -> Decode:
     """For values of Avro and Protobuf. It raises BadValue, and what stops a query."""
     client = client_of(reader.choice.registry)
     decoder = _decoders(reader, message)
-    writers = Writers(reader, client, lambda schema, _: decoder(schema.text, client.dependencies(schema)))
+    writers = Writers(
+        reader,
+        client,
+        lambda schema, _: decoder(schema.text, client.dependencies(schema, reader.choice.subject)),
+    )
     by_header: dict[bytes, Decode] = {}
 
     def decode(value: bytes) -> dict[str, Any]:
@@ -67,7 +71,8 @@ class JsonHeaders:
 
         def resolve(schema: Schema, _: int) -> bool:
             refuse_other_columns(
-                (reader.schema.text, reader.dependencies), (schema.text, client.dependencies(schema))
+                (reader.schema.text, reader.dependencies),
+                (schema.text, client.dependencies(schema, reader.choice.subject)),
             )
             return True
 

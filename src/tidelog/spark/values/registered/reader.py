@@ -58,7 +58,8 @@ def fetch_reader(choice: SubjectChoice, kind: str | None = None) -> ReaderSchema
         raise BadSchema(
             f"version {found.version} of {choice.subject} is {KINDS[found.schema.type]}, and not {kind}"
         )
-    return ReaderSchema(choice, found.id, found.version, found.schema, client.dependencies(found.schema))
+    dependencies = client.dependencies(found.schema, found.subject)
+    return ReaderSchema(choice, found.id, found.version, found.schema, dependencies)
 
 
 def newest(client: RegistryClient, subject: str, version: int | None = None) -> Version:
