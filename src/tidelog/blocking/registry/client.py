@@ -7,6 +7,7 @@ a limit. Everything else is asked anew. A client is for one process; its options
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from tidelog.blocking.registry.answers import (
     Compatibility,
@@ -22,7 +23,7 @@ from tidelog.blocking.registry.framing import SchemaKey
 from tidelog.blocking.registry.lru import LruDict
 from tidelog.blocking.registry.options import RegistryOptions, options_of_url
 from tidelog.registry.schema import Dependency, Schema
-from tidelog.registry.subjects import qualified
+from tidelog.registry.subjects import qualified, split
 
 LATEST = "latest"
 PAGE_VERSIONS = 1000
@@ -102,8 +103,14 @@ class RegistryClient:
     def version(
         self, subject: str, version: int | str = LATEST, *, deleted: bool = False, format: str | None = None
     ) -> Version:
+        """Raises RegistryRefused, too, where the version is in another context alone; see `_is_elsewhere`."""
         answer = self._calls.get("subjects", subject, "versions", version, deleted=deleted, format=format)
-        return read(version_of, answer)
+        found = read(version_of, answer)
+        if self._is_elsewhere(subject, found):
+            raise RegistryRefused(
+                404, 40402, f"Version {version} not found. '{found.subject}' has it, in another context."
+            )
+        return found
 
     def all_versions(self, *, prefix: str | None = None, deleted: bool = False) -> list[Version]:
         """Every version of every subject that begins with the prefix, a page at a time."""
@@ -138,7 +145,18 @@ class RegistryClient:
                 return None
             raise
         fields = {"schemaType": schema.type.value, **answer}  # some registries leave the type out
-        return read(version_of, fields)
+        found = read(version_of, fields)
+        return None if self._is_elsewhere(subject, found) else found
+
+    def _is_elsewhere(self, subject: str, found: Version) -> bool:
+        """Whether a version is of the same subject in another context, where registries look, too.
+
+        Its id means another schema in the context of `subject`: a consumer could not read records with it.
+        """
+        if any("/contexts/" in urlsplit(url).path for url in self.options.urls):
+            return False  # names without a context are those of the URL's
+        own, other = split(subject), split(found.subject)
+        return own.name == other.name and own.context != other.context
 
     def register(
         self,

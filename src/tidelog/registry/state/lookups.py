@@ -86,13 +86,35 @@ def versions_of(state: RegistryState, subject: str, which: Which = Which.LIVE) -
 
 def version_of(state: RegistryState, subject: str, version: int, *, deleted: bool = False) -> StoredVersion:
     """`deleted`: also a soft-deleted version. The latest is always one that is not deleted."""
-    versions = state.subjects.get(subject)
-    if not versions or not (deleted or _has(versions.values(), Which.LIVE)):
-        raise refusals.subject_not_found(subject)
-    stored = latest(state, subject) if version == LATEST else versions.get(version)
-    if stored is None or (stored.deleted and not deleted):
+    found = find_version(state, subject, version, deleted=deleted)
+    if found is None:
+        versions = state.subjects.get(subject)
+        if not versions or not (deleted or _has(versions.values(), Which.LIVE)):
+            raise refusals.subject_not_found(subject)
         raise refusals.version_not_found(version)
-    return stored
+    return found
+
+
+def find_version(
+    state: RegistryState, subject: str, version: int, *, deleted: bool = False
+) -> StoredVersion | None:
+    if version == LATEST:
+        return latest(state, subject)
+    stored = state.subjects.get(subject, {}).get(version)
+    return None if stored is None or (stored.deleted and not deleted) else stored
+
+
+def elsewhere(state: RegistryState, subject: str) -> Iterator[str]:
+    """Yields the subject's name in the other contexts, in order, for a subject of the default context.
+
+    As Confluent's registry, this one looks there for what the default context does not have: clients ask for
+    references as a schema has them, without its context.
+    """
+    name = subjects.split(subject)
+    if name.context == subjects.DEFAULT_CONTEXT and name.name:
+        for context in sorted(state.contexts):
+            if context != subjects.DEFAULT_CONTEXT:
+                yield str(subjects.SubjectName(context, name.name))
 
 
 def referring(state: RegistryState, place: Place, *, deleted: bool = False) -> list[StoredVersion]:
@@ -113,9 +135,8 @@ def by_id(state: RegistryState, schema_id: int, subject: str = "") -> StoredVers
     name = subjects.split(subject)
     found = _with_id(state.contexts.get(name.context), schema_id, subject if name.name else "")
     if found is None and name.name and name.context == subjects.DEFAULT_CONTEXT:
-        for context in sorted(state.contexts):
-            elsewhere = str(subjects.SubjectName(context, name.name))
-            found = found or _with_id(state.contexts[context], schema_id, elsewhere)
+        for other in elsewhere(state, subject):
+            found = found or _with_id(state.context(other), schema_id, other)
         found = found or _with_id(state.contexts.get(name.context), schema_id, "")
     if found is None:
         raise refusals.schema_not_found(schema_id)

@@ -91,6 +91,22 @@ def test_a_permission_on_a_topic_does_not_reach_into_a_context(registry):
     assert registry.get(versions(":.staging:x-value"), principal=ALICE).status == 403
 
 
+def test_a_version_in_another_context_needs_the_permission_there(registry):
+    body = body_of(record("x"))
+    for path in (f"{versions('x-value')}/1", f"{versions('x-value')}/latest/schema"):
+        assert registry.get(path, principal=BOB).status == 200
+        assert registry.get(path, principal=ALICE).status == 403
+    assert registry.post("/subjects/x-value", body, principal=BOB).json["subject"] == ":.staging:x-value"
+    assert registry.post("/subjects/x-value", body, principal=ALICE).status == 403
+    hidden = body_of(record("a"))
+    assert registry.post(versions(":.other:orders-value"), hidden, principal=ADMIN).status == 200
+    registry.post(versions("orders-value"), body_of(record("a", "b")), principal=ADMIN)
+    registry.delete(f"{versions('orders-value')}/1", principal=ADMIN)
+    assert registry.get(f"{versions('orders-value')}/1", principal=ALICE).code == 40402
+    assert registry.post("/subjects/orders-value", hidden, principal=ALICE).code == 40403
+    assert registry.post("/subjects/orders-value", hidden, principal=ADMIN).status == 200
+
+
 def test_lists_leave_out_what_a_principal_may_not_see(registry):
     assert registry.get("/subjects", principal=ALICE).json == ["orders-value"]
     assert registry.get("/subjects", principal=BOB).json == [":.staging:x-value", "orders-value"]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.rigs.local_registry import LocalRegistry, record
 from tests.rigs.registry_client import client_of
+from tidelog.blocking.registry.errors import RegistryRefused
 from tidelog.cli.schema.check import by_versions
 from tidelog.cli.schema.files import SchemaFile, WantedReference
 from tidelog.cli.schema.moving.exported import Place
@@ -66,6 +67,18 @@ def test_what_a_schema_refers_to_is_read_in_its_context(staging: LocalRegistry) 
         assert "zip" in address.text
         [address] = client.dependencies(client.schema(found.id, subject=subject), subject)
         assert "zip" in address.text
+
+
+def test_a_version_of_another_context_is_none_of_the_subject(staging: LocalRegistry) -> None:
+    client, customers = client_of(staging), "customers-value"
+    schema = client.version(STAGED).schema
+    assert staging.get(f"/subjects/{customers}/versions/1").status == 200
+    with pytest.raises(RegistryRefused) as caught:
+        client.version(customers)
+    assert caught.value.is_not_found
+    assert client.lookup(customers, schema) is None
+    assert client.lookup(STAGED, schema) is not None
+    assert client_of(staging, "/contexts/.staging").lookup(customers, schema) is not None
 
 
 def file(schema: Any, name: str = "customer") -> SchemaFile:

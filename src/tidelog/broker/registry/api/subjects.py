@@ -1,19 +1,15 @@
-"""`/subjects`: their names, a schema looked up by its content, and their deletion."""
+"""`/subjects`: their names, the version with some metadata, and their deletion."""
 
 from tidelog.broker.registry.api.answers import answer_of
-from tidelog.broker.registry.api.bodies import SchemaBody
 from tidelog.broker.registry.api.formats import text_of
 from tidelog.broker.registry.api.lists import seen_subjects
 from tidelog.broker.registry.api.pages import page
 from tidelog.broker.registry.api.request import RegistryRequest
-from tidelog.broker.registry.api.sent import normalizes, sent_schema
 from tidelog.broker.registry.api.shapes import version_shape
 from tidelog.broker.registry.authorization import DELETE, READ
 from tidelog.broker.registry.calls import Answer
 from tidelog.registry.state import lookups, refusals
-from tidelog.registry.state.jobs import schema_job
 from tidelog.registry.state.lookups import Which
-from tidelog.registry.state.matching import looked_up
 from tidelog.registry.subjects import ALL_CONTEXTS
 
 
@@ -25,18 +21,6 @@ async def list_subjects(request: RegistryRequest) -> Answer:
     which = Which.ALL if query.flag("deleted") else Which.LIVE
     which = Which.DELETED if query.flag("deletedOnly") else which
     return answer_of(page(await seen_subjects(request, request.in_context(prefix), which), query))
-
-
-async def look_up(request: RegistryRequest) -> Answer:
-    subject = request.permitted_subject(READ)
-    deleted = request.query.flag("deleted")
-    schema = sent_schema(request, subject, request.body(SchemaBody))
-    lookups.versions_of(request.state, subject, Which.ALL if deleted else Which.LIVE)  # or it is not found
-    normalize = normalizes(request, subject)
-    job = schema_job(request.state, subject, schema, normalize=normalize)
-    prepared = await request.leading.prepare(job)
-    stored = looked_up(request.state, subject, schema, prepared, normalize=normalize, deleted=deleted)
-    return answer_of(version_shape(stored, await text_of(request, stored)))
 
 
 async def latest_with_metadata(request: RegistryRequest) -> Answer:

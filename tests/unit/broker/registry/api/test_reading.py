@@ -140,6 +140,44 @@ def test_contexts_have_ids_of_their_own(registry):
     assert staged != registry.get("/schemas/ids/1").json["schema"]
 
 
+def test_a_version_that_the_default_context_lacks_is_looked_for_in_the_others():
+    made = LocalRegistry()
+    for context, fields in (("b", "b"), ("a", "a")):
+        for extra in ("x", "y"):
+            made.register(f":.{context}:orders-value", record(fields, extra))
+    first, second = (f"/subjects/orders-value/versions/{number}" for number in (1, 2))
+    assert made.get(first).json["subject"] == ":.a:orders-value"
+    assert made.get(f"{first}/schema").json["fields"][0]["name"] == "a"
+    assert made.get(f"{first}/referencedby").json == []
+    made.register("orders-value", record("own"))
+    assert made.get(first).json["subject"] == "orders-value"
+    assert made.get(second).json["subject"] == ":.a:orders-value"
+    made.delete("/contexts/.a/subjects/orders-value")
+    assert made.get(second).json["subject"] == ":.b:orders-value"
+    assert made.get(second, "deleted=true").json["subject"] == ":.a:orders-value"
+    assert made.get("/subjects/orders-value/versions/3").code == 40402
+    assert made.get("/contexts/.c/subjects/orders-value/versions/1").code == 40401
+    assert made.get(versions("orders-key")).code == 40401
+
+
+def test_a_content_that_the_default_context_lacks_is_looked_for_in_the_others():
+    made = LocalRegistry()
+    made.register(":.a:address", record("zip", name="Address"))
+    customer = {"type": "record", "name": "Customer", "fields": [{"name": "home", "type": "Address"}]}
+    references = [{"name": "Address", "subject": "address", "version": 1}]
+    made.register(":.a:customer", customer, references=references)
+    made.register(":.b:customer", record("b"))
+    for _ in range(2):
+        found = made.post("/subjects/customer", body_of(customer, references=references)).json
+        assert (found["subject"], found["id"]) == (":.a:customer", 2)
+        assert made.post("/subjects/customer", body_of(record("b"))).json["subject"] == ":.b:customer"
+        assert made.post("/contexts/.b/subjects/customer", body_of(record("c"))).code == 40403
+        made.register("address", record("zip", name="Address"))
+        made.register("customer", record("own"))
+    assert made.post("/subjects/customer", body_of(record("c"))).code == 40403
+    assert made.post("/subjects/customer", body_of("nonsense")).code == 42201
+
+
 def test_what_is_served(registry):
     assert registry.get("/").json == {}
     assert set(registry.get("/schemas/types").json) == {"AVRO", "JSON", "PROTOBUF"}
