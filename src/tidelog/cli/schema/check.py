@@ -17,6 +17,7 @@ from tidelog.cli.schema.imports import needed_files
 from tidelog.cli.schema.messages import Faults, read_messages
 from tidelog.cli.schema.names import complete_subject
 from tidelog.cli.schema.register import read_others, reference_options, resolved
+from tidelog.cli.schema.versions import versions_there
 from tidelog.cli.session import Session, pass_session
 from tidelog.registry.compatibility import DEFAULT_LEVEL, EarlierVersion, Level, problems
 from tidelog.registry.parsed import ParsedSchema, Policy, SchemaError, parse
@@ -123,7 +124,7 @@ def by_registry(
     found = read_messages(answer.messages)
     if not answer.is_compatible and not found.faults:
         found = read_messages([*answer.messages, "The registry finds the schema incompatible."])
-    is_first = answer.is_compatible and not _versions(client, subject)
+    is_first = answer.is_compatible and not versions_there(client, subject)
     return Verdict(level, found if not answer.is_compatible else Faults([], None), is_first)
 
 
@@ -142,7 +143,7 @@ def by_versions(
     policy = Policy.LENIENT if config.get("compatibilityPolicy") == Policy.LENIENT else Policy.STRICT
     given = Schema(new.type, new.text, tuple(resolved(client, subject, wanted).values()))
     parsed = _parsed(new, others, client.dependencies(given, subject))
-    numbers: list[int | str] = list(_versions(client, subject)) if version is None else [version]
+    numbers: list[int | str] = list(versions_there(client, subject)) if version is None else [version]
     earlier = []
     for number in numbers if chosen.is_transitive else numbers[-1:]:
         one = client.version(subject, number)
@@ -150,17 +151,6 @@ def by_versions(
         earlier.append(EarlierVersion(one.version, parse(one.schema.type, one.schema.text, dependencies)))
     found = problems(chosen, parsed, reversed(earlier), policy)
     return Verdict(chosen.value, read_messages(found), is_first=not earlier)
-
-
-def _versions(client: "RegistryClient", subject: str) -> list[int]:
-    from tidelog.blocking.registry.errors import RegistryRefused
-
-    try:
-        return client.versions(subject)
-    except RegistryRefused as refusal:
-        if refusal.is_not_found:
-            return []
-        raise
 
 
 def _level_in(config: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from tidelog.cli.schema.moving.directory import read_directory
 from tidelog.cli.schema.moving.exported import Exported
 from tidelog.cli.schema.moving.plan import ImportPlan, plan_import
 from tidelog.cli.schema.moving.reading import read_registry
-from tidelog.cli.schema.moving.writing import carry_out, set_configs
+from tidelog.cli.schema.moving.writing import carry_out
 from tidelog.cli.schema.progress import counting
 from tidelog.cli.session import Session, pass_session
 
@@ -53,9 +53,14 @@ def import_(
         configs: list[str] = []
         if not dry_run:
             with counting("schemas registered", len(plan.to_register)) as progress:
-                carry_out(client, exported, plan, progress)
-            if not skip_configs:
-                configs = set_configs(client, exported, with_global=global_config)
+                configs = carry_out(
+                    client,
+                    exported,
+                    plan,
+                    progress,
+                    with_configs=not skip_configs,
+                    with_global=global_config,
+                )
     _report(session, plan, configs, dry_run=dry_run)
 
 

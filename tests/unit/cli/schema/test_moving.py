@@ -19,7 +19,7 @@ from tidelog.cli.schema.moving.exported import (
 )
 from tidelog.cli.schema.moving.plan import plan_import
 from tidelog.cli.schema.moving.reading import read_registry
-from tidelog.cli.schema.moving.writing import carry_out, set_configs
+from tidelog.cli.schema.moving.writing import carry_out
 from tidelog.registry.schema import Reference, Schema, SchemaType
 
 USING = Schema(SchemaType.PROTOBUF, 'import "b.proto";', (Reference("b.proto", "zzz", 2),))
@@ -37,27 +37,25 @@ def read(registry: Any, *subjects: str, **how: Any) -> Exported:
     return read_registry(registry, subjects, **how)
 
 
-def bring(exported: Exported, target: Any) -> None:
-    carry_out(target, exported, plan_import(target, exported))
+def bring(exported: Exported, target: Any, **how: bool) -> list[str]:
+    return carry_out(target, exported, plan_import(target, exported), **how)
 
 
 def test_an_import_keeps_ids_versions_modes_and_configs() -> None:
     target: Any = MemoryRegistry()
     exported = read(source())
-    bring(exported, target)
+    assert bring(exported, target, with_configs=True) == ["zzz"]
     assert target.registered == [("zzz", 1, 10), ("zzz", 2, 11), ("a/b", 1, 12)]
     assert target.modes == {None: "READWRITE", "a/b": "READONLY"}
-    assert set_configs(target, exported, with_global=False) == ["zzz"]
     assert target.configs["zzz"] == {"compatibilityLevel": "FULL"}
-    assert set_configs(target, exported, with_global=True) == [], "as it is already"
+    assert bring(exported, target, with_configs=True, with_global=True) == [], "as it is already"
 
 
 def test_what_contexts_are_set_to_comes_along() -> None:
     made: Any = MemoryRegistry().add(":.staging:orders", 1, 1, avro()).add("orders", 1, 1, avro())
     made.configs[":.staging:"] = {"compatibilityLevel": "FULL"}
     exported, target = read(made), MemoryRegistry()
-    bring(exported, target)
-    assert set_configs(target, exported, with_global=False) == [":.staging:"]  # type: ignore[arg-type]
+    assert bring(exported, target, with_configs=True) == [":.staging:"]
     assert target.configs[":.staging:"] == {"compatibilityLevel": "FULL"}
     assert [one.name for one in read(made, ":.staging:orders").subjects] == [":.staging:orders"]
 

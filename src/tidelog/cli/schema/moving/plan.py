@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.cli.schema.moving.exported import Exported, ExportedVersion, in_order
+from tidelog.cli.schema.versions import versions_there
 
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
@@ -13,6 +14,8 @@ class ImportPlan(NamedTuple):
     to_register: list[ExportedVersion]
     """In the order in which they can be registered."""
     present: list[ExportedVersion]
+    to_delete: list[ExportedVersion]
+    """Of both, those that are soft-deleted at the source, and here will not be; in the same order."""
     conflicts: list[str]
     """Sentences; with any of them nothing is imported."""
     occupied: set[str]
@@ -20,11 +23,21 @@ class ImportPlan(NamedTuple):
 
 
 def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
-    known = {subject.name: set(_versions(client, subject.name)) for subject in exported.subjects}
-    plan = ImportPlan([], [], [], {name for name, versions in known.items() if versions})
+    known = {
+        subject.name: set(versions_there(client, subject.name, deleted=True)) for subject in exported.subjects
+    }
+    living = {
+        subject.name: set(versions_there(client, subject.name))
+        for subject in exported.subjects
+        if any(one.is_deleted for one in subject.versions)
+    }
+    plan = ImportPlan([], [], [], [], {name for name, versions in known.items() if versions})
     checked: dict[tuple[str, int], str | None] = {}
     for one in in_order(exported):
-        if one.place.version in known[one.place.subject]:
+        is_there = one.place.version in known[one.place.subject]
+        if one.is_deleted and (not is_there or one.place.version in living[one.place.subject]):
+            plan.to_delete.append(one)
+        if is_there:
             _compare(client, one, plan)
             continue
         # The same id in two subjects is one schema, so that it is asked for once.
@@ -77,17 +90,6 @@ def _squeezed(text: str) -> str:
 def _context(subject: str) -> str:
     """`:.name:subject` belongs to the context `.name`."""
     return subject.split(":", 2)[1] if subject.startswith(":.") and subject.count(":") >= 2 else "."
-
-
-def _versions(client: "RegistryClient", subject: str) -> list[int]:
-    from tidelog.blocking.registry.errors import RegistryRefused
-
-    try:
-        return client.versions(subject, deleted=True)
-    except RegistryRefused as refusal:
-        if refusal.is_not_found:
-            return []
-        raise
 
 
 def subjects_of(plan: ImportPlan) -> Iterator[str]:

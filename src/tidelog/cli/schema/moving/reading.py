@@ -10,6 +10,7 @@ from tidelog.cli.schema.moving.exported import (
     Place,
     references_of,
 )
+from tidelog.cli.schema.versions import versions_there
 from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def read_registry(
     to_read = [
         Place(subject, version) for subject in wanted for version in client.versions(subject, deleted=deleted)
     ]
-    living = {subject: set(client.versions(subject)) for subject in wanted} if deleted else {}
+    living = {subject: set(versions_there(client, subject)) for subject in wanted} if deleted else {}
     count = 0
     while to_read:
         place = to_read.pop()

@@ -1,8 +1,8 @@
-"""An import at work: subjects in mode IMPORT take versions with their ids, then have their own mode again."""
+"""An import at work: subjects in mode IMPORT take versions with their ids, then have the source's mode."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidelog.cli.schema.moving.exported import Exported
 from tidelog.cli.schema.moving.plan import ImportPlan, subjects_of
@@ -10,7 +10,14 @@ from tidelog.cli.schema.moving.plan import ImportPlan, subjects_of
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
 
-IMPORT = "IMPORT"
+IMPORT, READWRITE = "IMPORT", "READWRITE"
+GLOBAL = "(global)"
+
+
+class ConfigChange(NamedTuple):
+    subject: str | None
+    """None: of all subjects."""
+    config: Mapping[str, Any]
 
 
 def carry_out(
@@ -18,34 +25,42 @@ def carry_out(
     exported: Exported,
     plan: ImportPlan,
     progress: Callable[[int], None] = lambda _versions: None,
-) -> None:
-    """A run that was interrupted is completed by the next one: what is there already is left as it is."""
-    wanted = {subject.name: subject.mode for subject in exported.subjects}
-    with import_mode(client, plan, wanted):
+    *,
+    with_configs: bool = False,
+    with_global: bool = False,
+) -> list[str]:
+    """Returns the subjects whose config changed; `(global)` for that of all.
+
+    A run that was interrupted is completed by the next one: what is there already is left as it is.
+    """
+    configs = list(_config_changes(client, exported, with_global=with_global)) if with_configs else []
+    written = [one.place.subject for one in plan.to_delete] + [one.subject for one in configs if one.subject]
+    with _writable(client, exported, plan, written):
         for count, one in enumerate(plan.to_register, start=1):
             client.register(one.place.subject, one.schema, id=one.id, version=one.place.version)
             progress(count)
-    for one in plan.to_register:
-        if one.is_deleted:
+        for one in reversed(plan.to_delete):  # a version that others refer to goes after them
             client.delete_version(one.place.subject, one.place.version)
+        for subject, config in configs:
+            client.set_config(subject, _body(config))
+    return [one.subject or GLOBAL for one in configs]
 
 
 @contextmanager
-def import_mode(
-    client: "RegistryClient", plan: ImportPlan, wanted: Mapping[str, str | None]
+def _writable(
+    client: "RegistryClient", exported: Exported, plan: ImportPlan, written: Iterable[str]
 ) -> Iterator[None]:
-    """For the subjects that get versions. Afterwards they have the mode that they had at the source."""
+    """For the subjects that get versions, and for others that are written. Afterwards they have the mode that
+    they had at the source."""
+    wanted = {subject.name: subject.mode for subject in exported.subjects}
     changed: list[tuple[str, str | None]] = []
     try:
-        for subject in subjects_of(plan):
-            if client.mode(subject, default_to_global=True) == IMPORT and client.mode(subject) is None:
-                continue
-            changed.append((subject, client.mode(subject)))
-            client.set_mode(subject, IMPORT, force=subject in plan.occupied)
+        for subject, before, mode in _modes_needed(client, exported, plan, set(written)):
+            changed.append((subject, before))
+            client.set_mode(subject, mode, force=subject in plan.occupied)
         yield
     finally:
         for subject, before in changed:
-            # A subject in mode IMPORT was left so by a run that was killed.
             after = wanted.get(subject) or (before if before != IMPORT else None)
             if after is None or after == IMPORT:
                 client.delete_mode(subject)
@@ -53,19 +68,36 @@ def import_mode(
                 client.set_mode(subject, after, force=True)
 
 
-def set_configs(client: "RegistryClient", exported: Exported, *, with_global: bool) -> list[str]:
-    """Returns the subjects whose config changed; `(global)` for that of all."""
-    changed = []
-    wanted: list[tuple[str | None, Mapping[str, Any] | None]] = [
-        (subject.name, subject.config) for subject in exported.subjects
-    ]
-    if with_global:
-        wanted.insert(0, (None, exported.config))
-    for subject, config in wanted:
-        if config and config != client.config(subject):
-            client.set_config(subject, _body(config))
-            changed.append(subject or "(global)")
-    return changed
+def _modes_needed(
+    client: "RegistryClient", exported: Exported, plan: ImportPlan, written: set[str]
+) -> Iterator[tuple[str, str | None, str]]:
+    """Yields subjects that need another mode: the subject, its own mode as it is, and the other one."""
+    registered = set(subjects_of(plan))
+    for subject in exported.subjects:
+        name, own = subject.name, client.mode(subject.name)
+        if name in registered:
+            if own is not None or _in_scope(client, name) != IMPORT:
+                yield name, own, IMPORT
+            continue
+        was_killed = own == IMPORT and bool(subject.versions)  # a run that left its mode behind
+        if was_killed or (
+            name in written and (own or _in_scope(client, name)) not in (None, IMPORT, READWRITE)
+        ):
+            yield name, own, READWRITE
+
+
+def _in_scope(client: "RegistryClient", subject: str) -> str | None:
+    return client.mode(subject, default_to_global=True)
+
+
+def _config_changes(
+    client: "RegistryClient", exported: Exported, *, with_global: bool
+) -> Iterator[ConfigChange]:
+    if with_global and exported.config and exported.config != client.config():
+        yield ConfigChange(None, exported.config)
+    for subject in exported.subjects:
+        if subject.config and subject.config != client.config(subject.name):
+            yield ConfigChange(subject.name, subject.config)
 
 
 def _body(config: Mapping[str, Any]) -> dict[str, Any]:
