@@ -12,6 +12,7 @@ from tidelog.registry.errors import RegistryCode, RegistryError
 
 CHARS_MAX = 16 * 1024
 PARTS_MAX = 16
+_BEFORE_A_SUBJECT = (["subjects"], ["compatibility", "subjects"], ["config"], ["mode"])
 
 
 class Located(NamedTuple):
@@ -55,9 +56,7 @@ def locate(path: str) -> Located:
     if len(parts) < 3 or parts[0] != "contexts":  # `/contexts/{context}` is a resource itself
         return Located(tuple(parts))
     context, parts = prefix_of(decoded(parts[1])), parts[2:]
-    at = (
-        parts.index("subjects") + 1 if "subjects" in parts[:2] else 1 if parts[0] in ("config", "mode") else 0
-    )
+    at = next((len(before) for before in _BEFORE_A_SUBJECT if parts[: len(before)] == before), 0)
     if 0 < at < len(parts):
         if not is_qualified(decoded(parts[at])):
             parts[at] = quote(context, safe="") + parts[at]

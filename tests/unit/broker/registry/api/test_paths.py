@@ -40,6 +40,13 @@ def test_other_shapes_do_not_match(path):
         ("/contexts/.staging/config", ("config", "%3A.staging%3A"), ":.staging:"),
         ("/contexts/./config", ("config",), ""),
         ("/contexts/.staging/mode/a", ("mode", "%3A.staging%3Aa"), ":.staging:"),
+        ("/contexts/.staging/mode/subjects", ("mode", "%3A.staging%3Asubjects"), ":.staging:"),
+        ("/contexts/.staging/config/subjects", ("config", "%3A.staging%3Asubjects"), ":.staging:"),
+        (
+            "/contexts/.staging/subjects/subjects/versions",
+            ("subjects", "%3A.staging%3Asubjects", "versions"),
+            ":.staging:",
+        ),
         (
             "/contexts/.staging/compatibility/subjects/a/versions",
             ("compatibility", "subjects", "%3A.staging%3Aa", "versions"),
