@@ -57,6 +57,20 @@ def test_an_import_registers_them_in_their_context(staging: LocalRegistry) -> No
     assert into.get("/subjects").json == [":.old:address-value", ":.old:customers-value"]
 
 
+def test_an_id_of_another_context_is_no_conflict() -> None:
+    source, target = LocalRegistry(), LocalRegistry()
+    for subject in ("orders-value", ":.staging:orders-value"):
+        source.register(subject, record("a"))
+    target.register(":.old:orders-value", record("b"))
+    assert plan_import(client_of(target), read_registry(client_of(source))).conflicts == []
+    target.register(":.staging:others-value", record("b"))
+    target.register("others-value", record("b"))
+    assert plan_import(client_of(target), read_registry(client_of(source))).conflicts == [
+        f"'{subject}' version 1: id 1 belongs to another schema in this registry already."
+        for subject in (":.staging:orders-value", "orders-value")
+    ]
+
+
 def test_what_a_schema_refers_to_is_read_in_its_context(staging: LocalRegistry) -> None:
     for client, subject in (
         (client_of(staging), STAGED),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.cli.schema.moving.exported import Exported, ExportedVersion, in_order
 from tidelog.cli.schema.versions import versions_there
+from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
     from tidelog.blocking.registry.client import RegistryClient
@@ -41,7 +42,7 @@ def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
             _compare(client, one, plan)
             continue
         # The same id in two subjects is one schema, so that it is asked for once.
-        place = (_context(one.place.subject), one.id)
+        place = (context_of(one.place.subject), one.id)
         if place not in checked:
             checked[place] = _other_text(client, one)
         if checked[place] is not None:
@@ -73,7 +74,8 @@ def _other_text(client: "RegistryClient", one: ExportedVersion) -> str | None:
     from tidelog.blocking.registry.errors import RegistryRefused
 
     try:
-        there = client.schema(one.id, subject=one.place.subject)
+        # With a subject of the default context, registries would look in the others, too.
+        there = client.schema(one.id, subject=scope_of_context(context_of(one.place.subject)))
     except RegistryRefused as refusal:
         if refusal.is_not_found:
             return None
@@ -85,11 +87,6 @@ def _other_text(client: "RegistryClient", one: ExportedVersion) -> str | None:
 
 def _squeezed(text: str) -> str:
     return "".join(text.split())
-
-
-def _context(subject: str) -> str:
-    """`:.name:subject` belongs to the context `.name`."""
-    return subject.split(":", 2)[1] if subject.startswith(":.") and subject.count(":") >= 2 else "."
 
 
 def subjects_of(plan: ImportPlan) -> Iterator[str]:
