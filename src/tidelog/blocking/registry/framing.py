@@ -36,12 +36,14 @@ class Framed(NamedTuple):
 def framed(
     data: bytes, headers: Iterable[tuple[str, bytes | None]] = (), *, is_key: bool = False
 ) -> Framed | None:
-    """Returns None where a record names no schema."""
+    """Returns None where a record names no schema. Of several headers the last decides, as for Java's clients
+    and for a broker that checks schemas."""
     wanted = KEY_HEADER if is_key else VALUE_HEADER
-    for name, value in headers or ():
-        if name == wanted and value is not None and (found := _identified(value)) is not None:
-            return Framed(found.schema, data, found.data)
-    return _identified(data)
+    named = [value for name, value in headers or () if name == wanted]
+    if not named:
+        return _identified(data)
+    found = _identified(named[-1] or b"")
+    return None if found is None else Framed(found.schema, data, found.data)
 
 
 def _identified(data: bytes) -> Framed | None:

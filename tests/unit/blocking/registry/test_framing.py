@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from tidelog.blocking.registry.errors import UndecodableRecord
 from tidelog.blocking.registry.framing import Framed, framed, indexes_bytes, message_of, prefix
+from tidelog.registry.validation.naming import NO_NAME, Side, names_in
+from tidelog.wire.fronts import Fronts
 
 GUID = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
 IN_HEADER = b"\x01" + GUID.bytes
@@ -24,6 +26,21 @@ def test_a_guid_stands_in_a_header_of_key_or_value() -> None:
     assert framed(b"data", headers, is_key=True) is None
     assert framed(b"data", [("__key_schema_id", prefix(3))], is_key=True) == Framed(3, b"data", b"")
     assert framed(IN_HEADER + b"data") == Framed(str(GUID), b"data")
+
+
+def test_the_last_header_decides_as_for_the_broker() -> None:
+    """What a broker let pass is what a consumer decodes."""
+    name, data = "__value_schema_id", prefix(7) + b"data"
+    for last in (prefix(2), IN_HEADER, prefix(2) + b"\0", b"?", b"", None):
+        headers = [(name, prefix(1)), (name, last), ("other", prefix(3))]
+        found = framed(data, headers)
+        [named] = names_in(Fronts([None], [data], {0: headers}), Side.VALUE)
+        if found is None:
+            assert named is NO_NAME
+        elif isinstance(found.schema, str):
+            assert named == uuid.UUID(found.schema).bytes
+        else:
+            assert named == found.schema == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\0\0", b"text", b"{}", b"\x01short", b"\x02\0\0\0\x01"])
