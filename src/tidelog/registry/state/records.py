@@ -138,6 +138,14 @@ def decode_schema(key: SchemaKey, value: bytes) -> StoredVersion:
     return StoredVersion(key.subject, key.version, _number(fields, "id", 0), schema, deleted, content)
 
 
+def id_in(value: bytes) -> int | None:
+    """Returns the id of a version whose schema cannot be read; None: the id cannot be read either."""
+    try:
+        return _number(_object(value), "id", 0)
+    except UnreadableError:
+        return None
+
+
 def decode_config(value: bytes) -> dict[str, Any]:
     fields = _object(value)
     return {

@@ -191,7 +191,8 @@ def _known_as_stored(
 
 
 def _next_version(state: RegistryState, request: Registration) -> int:
-    return next(reversed(state.subjects.get(request.subject, {})), 0) + 1
+    newest = next(reversed(state.subjects.get(request.subject, {})), 0)
+    return max(newest, *state.skipped.get(request.subject, ()), 0) + 1
 
 
 def _version(state: RegistryState, request: Registration, *, is_import: bool) -> int:

@@ -40,6 +40,8 @@ class RegistryState:
     """Which versions refer to a version, soft-deleted ones included."""
     configs: dict[str | None, dict[str, Any]] = field(default_factory=dict)
     modes: dict[str | None, Mode] = field(default_factory=dict)
+    skipped: dict[str, set[int]] = field(default_factory=dict)
+    """Versions of subjects that this registry cannot read: no other schema takes their numbers."""
     saved_highest_ids: dict[str, int] = field(default_factory=dict)
     """What the newest record of them says."""
     odd_keys: dict[bytes, list[bytes]] = field(default_factory=dict)
@@ -54,7 +56,8 @@ class RegistryState:
     # Records
 
     def apply(self, raw_key: bytes, value: bytes | None) -> None:
-        """UnreadableError: the record says nothing to this registry, and nothing has changed."""
+        """UnreadableError: the record says nothing to this registry, and changes nothing. A version that
+        cannot be read keeps its number and its id all the same."""
         key = records.decode_key(raw_key)
         if key is None:
             return
@@ -67,7 +70,11 @@ class RegistryState:
     def _put(self, key: Key, value: bytes) -> None:
         match key:
             case records.SchemaKey():
-                self._put_version(records.decode_schema(key, value))
+                try:
+                    self._put_version(records.decode_schema(key, value))
+                except records.UnreadableError:
+                    self._skip(key, value)
+                    raise
             case records.ConfigKey(scope):
                 self.configs[scope] = records.decode_config(value)
             case records.ModeKey(scope):
@@ -90,6 +97,7 @@ class RegistryState:
                 stored = self.stored(Place(subject, version))
                 if stored is not None:
                     self._forget(stored)
+                self._unskip(key)
             case records.ConfigKey(scope):
                 self.configs.pop(scope, None)
             case records.ModeKey(scope):
@@ -128,6 +136,7 @@ class RegistryState:
         before = self.stored(stored.place)
         if before is not None:
             self._forget(before)
+        self._unskip(records.SchemaKey(*stored.place))
         self.contexts[subjects.context_of(stored.subject)] = context
         context.highest_id = max(context.highest_id, stored.id)
         context.by_id.setdefault(stored.id, {})[stored.place] = stored
@@ -142,6 +151,20 @@ class RegistryState:
         versions[stored.version] = stored
         if not is_newest:
             self.subjects[stored.subject] = dict(sorted(versions.items()))
+
+    def _skip(self, key: records.SchemaKey, value: bytes) -> None:
+        """Data may have the id already."""
+        self.skipped.setdefault(key.subject, set()).add(key.version)
+        schema_id = records.id_in(value)
+        if schema_id is not None:
+            context = self.contexts.setdefault(subjects.context_of(key.subject), ContextState())
+            context.highest_id = max(context.highest_id, schema_id)
+
+    def _unskip(self, key: records.SchemaKey) -> None:
+        skipped = self.skipped.get(key.subject, set())
+        skipped.discard(key.version)
+        if not skipped:
+            self.skipped.pop(key.subject, None)
 
     def _forget(self, stored: StoredVersion) -> None:
         versions = self.subjects[stored.subject]

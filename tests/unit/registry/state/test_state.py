@@ -56,6 +56,36 @@ def test_unreadable_records_are_noted_a_few_times_and_counted():
     assert "100 records" in notes[-1]
 
 
+SKIPPED = b'{"subject":"a","version":3,"id":7,"schemaType":"THRIFT","schema":"s","deleted":false}'
+
+
+def registering_after(*log):
+    """The id and the version that the next schema of the subject `a` gets."""
+    registry = Registry()
+    registry.log.records.extend(StateRecord(*one) for one in log)
+    registry.log.load(RegistryShard())
+    made = registry.register("a", "new")
+    assert registry.replayed() == registry.state
+    return made.id, made.version
+
+
+def test_a_skipped_version_keeps_its_id_and_its_number():
+    known = (key_of("a", 2), value_of("a", 2, 2, "x"))
+    assert registering_after(known, (key_of("a", 3), SKIPPED)) == (8, 4)
+    assert registering_after((key_of("a", 3), SKIPPED)) == (8, 4)
+    assert registering_after(known, (key_of("b"), SKIPPED)) == (8, 3)
+    assert registering_after(known, (key_of(":.c:b"), SKIPPED)) == (3, 3), "of another context"
+    assert registering_after(known, (key_of("a", 3), b'{"id":7,"metadata":5}')) == (8, 4)
+    assert registering_after(known, (key_of("a", 3), b'{"id":"7"}')) == (3, 4)
+    assert registering_after(known, (key_of("a", 3), value_of("a", 3, 2, "other"))) == (3, 4)
+
+
+def test_a_skipped_version_that_is_gone_keeps_its_id_alone():
+    for later in (None, value_of("a", 3, 7, "x")):
+        skipped = ((key_of("a", 3), SKIPPED), (key_of("a", 3), later))
+        assert registering_after(*skipped) == (8, 1 if later is None else 4)
+
+
 def test_an_id_keeps_its_first_schema():
     shard = loaded((key_of("a"), value_of("a", 1, 1, "x")), (key_of("b"), value_of("b", 1, 1, "y")))
     assert lookups.subject_names(shard.state) == ["a"]
