@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from tidelog.registry.compatibility import Checks, Level
+from tidelog.registry.content import content_hash
 from tidelog.registry.errors import RegistryCode, RegistryError
 from tidelog.registry.metadata import sent_metadata
 from tidelog.registry.parsed import Policy
 from tidelog.registry.rule_sets import sent_rule_set
+from tidelog.registry.schema import Schema, SchemaType
 from tidelog.registry.subjects import SUBJECT_CHARS_MAX
 
 Config: TypeAlias = Mapping[str, Any]
@@ -60,6 +62,20 @@ SETTINGS = {LEVEL, POLICY, *_FLAGS, *_TEXTS, *_FILLING}
 
 def changed(config: Config, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in {**config, **changes}.items() if value is not None}
+
+
+def readable(stored: Config) -> dict[str, Any]:
+    """Returns a configuration that any registry stored. Raises ValueError, TypeError, AttributeError or
+    KeyError where a decision could not use it."""
+    found = dict(stored)
+    if LEVEL in found:
+        found[LEVEL] = str(Level(str(found[LEVEL]).upper()))
+    for name in _TEXTS & found.keys():
+        if not isinstance(found[name], str):
+            raise TypeError(f"'{name}' is no text")
+    for metadata, rule_set in ((DEFAULT_METADATA, DEFAULT_RULE_SET), (OVERRIDE_METADATA, OVERRIDE_RULE_SET)):
+        content_hash(Schema(SchemaType.AVRO, "", (), found.get(metadata), found.get(rule_set)))
+    return found
 
 
 def checks_of(config: Config) -> Checks:

@@ -58,8 +58,8 @@ def merged_rule_sets(old: JsonObject | None, new: JsonObject | None) -> JsonObje
         return new if old is None else old
     merged: dict[str, Any] = {}
     for kind in RULE_KINDS:
-        replaced = {rule["name"] for rule in new.get(kind) or ()}
-        rules = [rule for rule in old.get(kind) or () if rule["name"] not in replaced]
+        replaced = {rule.get("name") for rule in new.get(kind) or ()}  # another registry may store none
+        rules = [rule for rule in old.get(kind) or () if rule.get("name") not in replaced]
         rules += new.get(kind) or ()
         if rules:
             merged[kind] = rules

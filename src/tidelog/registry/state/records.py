@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from tidelog.coordination.decision import StateRecord
+from tidelog.registry import config as settings
 from tidelog.registry.content import content_hash
 from tidelog.registry.mode import Mode
 from tidelog.registry.schema import Reference, Schema, SchemaType
@@ -147,10 +148,15 @@ def id_in(value: bytes) -> int | None:
 
 
 def decode_config(value: bytes) -> dict[str, Any]:
+    """Settings that this registry does not know are kept; UnreadableError: one that it knows is malformed."""
     fields = _object(value)
-    return {
+    found = {
         name: setting for name, setting in fields.items() if name not in _NOT_SETTINGS and setting is not None
     }
+    try:
+        return settings.readable(found)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise UnreadableError(str(error)) from None
 
 
 def decode_mode(value: bytes) -> Mode:

@@ -142,6 +142,33 @@ def test_configurations_and_modes():
         records.decode_mode(b'{"mode":"ASLEEP"}')
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"compatibilityLevel":"SOMEWHAT"}',
+        b'{"compatibilityLevel":["FULL"]}',
+        b'{"alias":7}',
+        b'{"compatibilityGroup":{}}',
+        b'{"defaultMetadata":5}',
+        b'{"defaultMetadata":{"tags":5}}',
+        b'{"overrideMetadata":{"properties":{"a":5}}}',
+        b'{"overrideMetadata":{"sensitive":5}}',
+        b'{"defaultRuleSet":{"domainRules":5}}',
+        b'{"overrideRuleSet":{"domainRules":["x"]}}',
+        b'{"overrideRuleSet":{"domainRules":[{"name":5}]}}',
+    ],
+)
+def test_values_that_are_no_configuration(value):
+    with pytest.raises(UnreadableError):
+        records.decode_config(value)
+
+
+def test_a_configuration_of_another_registry():
+    foreign = b'{"compatibilityLevel":"full","compatibilityPolicy":"LOGICAL","later":[1]}'
+    read = {"compatibilityLevel": "FULL", "compatibilityPolicy": "LOGICAL", "later": [1]}
+    assert records.decode_config(foreign) == read
+
+
 def test_the_other_values():
     assert records.delete_subject_record(Place("a", 4)).value == b'{"subject":"a","version":4}'
     assert records.decode_delete_subject(b'{"subject":"a","version":4}') == 4

@@ -1,5 +1,7 @@
 """A schema is registered: what the client gets, and what it gets in place of it."""
 
+import json
+
 import pytest
 
 from tests.rigs.local_registry import LocalRegistry, body_of, record, versions
@@ -269,3 +271,24 @@ def test_defaults_of_new_schemas_are_checked_unless_the_configuration_says_other
     assert registry.post(path, body_of(odd)).code == 42201
     registry.put("/config/orders-value", {"validateNewSchemas": False})
     assert registry.post(path, body_of(odd)).status == 200
+
+
+def test_a_setting_of_another_registry_stops_no_call():
+    rules = {"domainRules": [{"name": "n", "type": "CEL", "kind": "CONDITION", "mode": "READ"}]}
+    nameless = {"domainRules": [{"type": "CEL"}]}
+    for foreign in (
+        {"compatibilityLevel": "SOMEWHAT"},
+        {"defaultRuleSet": nameless, "overrideRuleSet": nameless},
+        {"defaultMetadata": {"tags": 5}},
+        {"alias": 7},
+        {"compatibilityGroup": ["team"]},
+    ):
+        registry = LocalRegistry()
+        key = b'{"keytype":"CONFIG","subject":"orders-value","magic":0}'
+        registry.shard.replay(key, json.dumps(foreign).encode())
+        registry.register("orders-value", record("a"), ruleSet=rules)
+        registry.register("orders-value", record("a", "b"))
+        for path in ("/subjects/orders-value", f"/compatibility{versions('orders-value')}"):
+            assert registry.post(path, body_of(record("a", "b"))).status == 200
+        assert registry.get("/schemas", "aliases=true").status == 200
+        assert registry.get("/config/orders-value", "defaultToGlobal=true").status == 200
