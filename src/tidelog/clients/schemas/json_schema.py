@@ -23,7 +23,7 @@ class _JsonSchemaSerializer(SchemaSerializer):
     def record_name(self) -> str:
         return self._name
 
-    def own_schema(self, client: RegistryClient) -> Schema:
+    def own_schema(self, client: RegistryClient, subject: str) -> Schema:
         return self._schema
 
     def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:

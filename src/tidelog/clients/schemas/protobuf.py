@@ -9,8 +9,9 @@ from tidelog.blocking.registry.errors import UnencodableValue
 from tidelog.blocking.registry.framing import Framed, indexes_bytes, message_of
 from tidelog.clients.schemas.registries import Registry
 from tidelog.clients.schemas.subjects import SubjectName
-from tidelog.clients.schemas.writing import SchemaSerializer
+from tidelog.clients.schemas.writing import SchemaSerializer, known_version
 from tidelog.registry.schema import Reference, Schema, SchemaType
+from tidelog.registry.subjects import qualified
 
 BUILT_IN = "google/protobuf/"
 """Files that every registry knows."""
@@ -24,8 +25,27 @@ class _ProtobufSerializer(SchemaSerializer):
     def record_name(self) -> str:
         return str(self._message.DESCRIPTOR.full_name)
 
-    def own_schema(self, client: RegistryClient) -> Schema:
-        return _schema_of(self._message.DESCRIPTOR.file, client)
+    def own_schema(self, client: RegistryClient, subject: str) -> Schema:
+        return self._schema_of(self._message.DESCRIPTOR.file, client, subject)
+
+    def _schema_of(self, file: Any, client: RegistryClient, subject: str) -> Schema:
+        """The file's schema. Those of the files that it imports have subjects by the files' names, in the
+        context of `subject`."""
+        references = []
+        for imported in file.dependencies:
+            if not imported.name.startswith(BUILT_IN):
+                own = qualified(imported.name, subject)
+                version = self._version(own, self._schema_of(imported, client, own), client)
+                references.append(Reference(imported.name, imported.name, version))
+        text = base64.b64encode(file.serialized_pb).decode()
+        return Schema(SchemaType.PROTOBUF, text, tuple(references))
+
+    def _version(self, subject: str, schema: Schema, client: RegistryClient) -> int:
+        if not self._auto_register:
+            return known_version(client, subject, schema).version
+        client.register(subject, schema)
+        known = client.lookup(subject, schema)
+        return client.version(subject).version if known is None else known.version
 
     def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:
         return MessageCodec(self._message)
@@ -54,19 +74,6 @@ class MessageCodec:
         return self._message.FromString(message_of(found)[1])
 
 
-def _schema_of(file: Any, client: RegistryClient) -> Schema:
-    """The file's schema, behind those of the files that it imports, each under its own name."""
-    references = []
-    for imported in file.dependencies:
-        if not imported.name.startswith(BUILT_IN):
-            schema = _schema_of(imported, client)
-            client.register(imported.name, schema)
-            known = client.lookup(imported.name, schema)
-            version = client.version(imported.name).version if known is None else known.version
-            references.append(Reference(imported.name, imported.name, version))
-    return Schema(SchemaType.PROTOBUF, base64.b64encode(file.serialized_pb).decode(), tuple(references))
-
-
 def protobuf_serializer(
     registry: Registry,
     message: Any,
@@ -79,7 +86,8 @@ def protobuf_serializer(
     """Returns a serializer for a Protobuf message with a schema of a registry.
 
     Each value is a message of a class that protoc has generated. Files that its file imports are registered
-    under their own names. It needs `pip install 'tidelog[schemas]'`.
+    under their own names; with `auto_register=False` they are looked up. It needs
+    `pip install 'tidelog[schemas]'`.
 
     Example:
         from google.protobuf.timestamp_pb2 import Timestamp

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import Any
 
+from tidelog.blocking.registry.answers import Version
 from tidelog.blocking.registry.client import RegistryClient
 from tidelog.blocking.registry.codecs import Codec
 from tidelog.blocking.registry.framing import prefix
@@ -47,8 +48,8 @@ class SchemaSerializer(TopicSerializer):
         """The full name of the record; empty where it has none."""
 
     @abstractmethod
-    def own_schema(self, client: RegistryClient) -> Schema:
-        """What is registered. A schema that it refers to is registered first."""
+    def own_schema(self, client: RegistryClient, subject: str) -> Schema:
+        """What the subject is to have. A schema that it refers to is registered first, or found."""
 
     @abstractmethod
     def codec(self, schema: Schema, client: RegistryClient, subject: str) -> Codec:
@@ -63,15 +64,22 @@ class SchemaSerializer(TopicSerializer):
         if self._use_latest:
             latest = client.version(subject)
             return prefix(latest.id), self.codec(latest.schema, client, latest.subject)
-        schema = self.own_schema(client)
+        schema = self.own_schema(client, subject)
         if self._auto_register:
             schema_id = client.register(subject, schema, normalize=self._normalize)
         else:
-            known = client.lookup(subject, schema, normalize=self._normalize)
-            if known is None:
-                raise LookupError(
-                    f"the subject {subject} has no such schema, and auto_register is off; register it first: "
-                    f"tidelog schema register {subject} FILE"
-                )
-            schema_id = known.id
+            schema_id = known_version(client, subject, schema, normalize=self._normalize).id
         return prefix(schema_id), self.codec(schema, client, subject)
+
+
+def known_version(
+    client: RegistryClient, subject: str, schema: Schema, *, normalize: bool = False
+) -> Version:
+    """Raises LookupError where the subject does not have the schema."""
+    known = client.lookup(subject, schema, normalize=normalize)
+    if known is None:
+        raise LookupError(
+            f"the subject {subject} has no such schema, and auto_register is off; register it first: "
+            f"tidelog schema register {subject} FILE"
+        )
+    return known

@@ -8,6 +8,8 @@ import pydantic
 import pytest
 from confluent_kafka.serialization import StringDeserializer, StringSerializer
 
+from tests.rigs.local_registry import LocalRegistry
+from tests.rigs.registry_client import client_of
 from tests.unit.blocking.registry.scripted_http import A, Answer, ScriptedHttp, refused
 from tidelog import (
     ConnectionFailed,
@@ -120,6 +122,47 @@ def test_protobuf_with_a_generated_class() -> None:
         SerializationError, match=r"a message google\.protobuf\.Timestamp is wanted, not dict"
     ):
         serialize(protobuf_serializer(scripted(Answer({"id": 5}))[1], Timestamp), {}, "value", "orders")
+
+
+@pytest.fixture(scope="module")
+def importing() -> Any:
+    """A generated class whose file imports another one."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    pool = descriptor_pool.DescriptorPool()
+    money = descriptor_pb2.FileDescriptorProto(name="money.proto", package="shop", syntax="proto3")
+    money.message_type.add(name="Money")
+    order = descriptor_pb2.FileDescriptorProto(
+        name="order.proto", package="shop", syntax="proto3", dependency=["money.proto"]
+    )
+    message = order.message_type.add(name="Order")
+    message.field.add(name="price", number=1, type=11, label=1, type_name=".shop.Money")
+    pool.Add(money)
+    pool.Add(order)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+
+
+@pytest.mark.parametrize("prefix_of_context", ["", ":.staging:"])
+def test_imports_of_protobuf_are_registered_in_the_context_of_the_subject(
+    importing: Any, prefix_of_context: str
+) -> None:
+    registry = LocalRegistry()
+    subject = f"{prefix_of_context}orders-value"
+    how: dict[str, Any] = {"subject_name": lambda *_: subject}
+    serializer = protobuf_serializer(client_of(registry), importing, **how)
+    serializer.serialize_for("orders", False, importing())
+    assert registry.get("/subjects").json == sorted([f"{prefix_of_context}money.proto", subject])
+    registry.put("/mode", {"mode": "READONLY"})
+    found = protobuf_serializer(client_of(registry), importing, auto_register=False, **how)
+    assert found.serialize_for("orders", False, importing())[:5] == prefix(2)
+
+
+def test_without_auto_register_no_import_is_registered(importing: Any) -> None:
+    registry = LocalRegistry()
+    serializer = protobuf_serializer(client_of(registry), importing, auto_register=False)
+    with pytest.raises(LookupError, match=r"the subject money\.proto has no such schema"):
+        serializer.serialize_for("orders", False, importing())
+    assert registry.get("/subjects").json == []
 
 
 def test_without_auto_register_an_unknown_schema_is_refused() -> None:
