@@ -18,7 +18,12 @@ from confluent_kafka.schema_registry import (
     SchemaRegistryError,
     ServerConfig,
 )
-from confluent_kafka.schema_registry.avro import AsyncAvroDeserializer, AsyncAvroSerializer
+from confluent_kafka.schema_registry.avro import (
+    AsyncAvroDeserializer,
+    AsyncAvroSerializer,
+    AvroDeserializer,
+    AvroSerializer,
+)
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tidelog.testing import Broker
@@ -194,6 +199,23 @@ def test_subjects_in_contexts_are_apart(
     with SchemaRegistryClient({"url": url}) as inside:
         assert inside.get_schema(1).schema_str == TEXT
         assert inside.get_latest_version(subject).schema_id == 1
+
+
+def test_references_within_a_context_are_found(registry: SchemaRegistryClient, subject: str) -> None:
+    """The client asks for them as the schema has them, without its context."""
+    context, address = f":.staging{subject}:", f"address-{subject}"
+    zipped = '{"type":"record","name":"Address","fields":[{"name":"zip","type":"string"}]}'
+    text = '{"type":"record","name":"Customer","fields":[{"name":"home","type":"Address"}]}'
+    registry.register_schema(f"{context}{address}", Schema(zipped, "AVRO"))
+    assert registry.get_version(address, 1).subject == f"{context}{address}"
+    customer = Schema(text, "AVRO", [SchemaReference("Address", address, 1)])
+    how = {"subject.name.strategy": lambda *_: f"{context}{subject}"}
+    place = SerializationContext("customers", MessageField.VALUE)
+    value = {"home": {"zip": "12345"}}
+    record = AvroSerializer(registry, customer, conf=how)(value, place)
+    registry.clear_caches()
+    assert AvroDeserializer(registry, conf=how)(record, place) == value
+    assert registry.lookup_schema(subject, customer).subject == f"{context}{subject}"
 
 
 def test_subjects_with_names_of_any_kind(registry: SchemaRegistryClient) -> None:
