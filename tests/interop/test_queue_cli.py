@@ -167,6 +167,18 @@ def test_dead_letters_are_deleted(tidelog: Tidelog, jobs: str, dead: str, group:
     assert dead_keys(tidelog, group) == []
 
 
+def test_other_records_than_dead_letters_are_not_deleted(
+    tidelog: Tidelog, make_topic: Callable[..., str], dead: str, group: str
+) -> None:
+    orders = make_topic(2)
+    put(tidelog, orders, [json.dumps({"key": f"k{number}", "value": "v"}) for number in range(3)])
+    purge = ("queue", "purge", group, "--dead-letters", "--dead-letter-topic", orders, "--of-all-groups")
+    refused = tidelog(*purge, "--begun", "--yes")
+    assert refused.code == Exit.REFUSED
+    assert "3 records that are no dead letters" in refused.err
+    assert keys(tidelog, orders) == ["k0", "k1", "k2"]
+
+
 def test_settings_of_a_group(tidelog: Tidelog, group: str) -> None:
     assert tidelog("config", "show", "group", group, "--json").json == []
     done = tidelog("config", "set", "group", group, "share.record.lock.duration.ms=45s")

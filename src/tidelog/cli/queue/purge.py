@@ -8,13 +8,15 @@ from tidelog.blocking.partition_log import PartitionLog
 from tidelog.cli.connection import Cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.retrying import open_cluster
-from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.exits import CliError
 from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.plan import changes, plan_target
 from tidelog.cli.group.target import Goal, Target
 from tidelog.cli.output import print_json
 from tidelog.cli.partition_choice import TopicChoice
 from tidelog.cli.queue.calls import in_use
+from tidelog.cli.queue.dead_letters.contents import Allowed, Contents, check_purge, look_through
+from tidelog.cli.queue.dead_letters.show import letters_text
 from tidelog.cli.queue.looking import find_queue
 from tidelog.cli.queue.moving import chosen_places, move_group, standings
 from tidelog.cli.queue.settings import dead_letter_topic as topic_of
@@ -43,6 +45,11 @@ from tidelog.cli.topic.names import complete_topic
     help="With --dead-letters: also those of other groups in the same topic.",
 )
 @click.option(
+    "--begun",
+    is_flag=True,
+    help="With --dead-letters: also those that a redrive has begun to put back, and has not completed.",
+)
+@click.option(
     "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
 )
 @broker_options
@@ -54,6 +61,7 @@ def purge(
     dead_letters: bool,
     dead_letter_topic: str | None,
     of_all_groups: bool,
+    begun: bool,
     yes: bool,
 ) -> None:
     """Drop all records that wait in a queue; with --dead-letters, its dead letters.
@@ -62,7 +70,8 @@ def purge(
     stay in the topic, for other groups and for `tidelog queue reset`.
 
     Dead letters are deleted from their topic for good. A topic that has dead letters of other groups as well
-    is refused without --of-all-groups.
+    is refused without --of-all-groups, and one with letters that a redrive has begun to put back without
+    --begun. A topic that has any other records is always refused.
 
     \b
     tidelog queue purge workers
@@ -70,12 +79,13 @@ def purge(
     """
     if dead_letters and choices:
         raise click.UsageError("--topic is about the backlog: it does not go with --dead-letters.")
-    if not dead_letters and (of_all_groups or dead_letter_topic):
-        raise click.UsageError("--dead-letter-topic and --of-all-groups go with --dead-letters.")
+    if not dead_letters and (of_all_groups or begun or dead_letter_topic):
+        raise click.UsageError("--dead-letter-topic, --of-all-groups and --begun go with --dead-letters.")
     direct = DirectCluster(session)
     if dead_letters:
         topic = dead_letter_topic or topic_of(direct, name)
-        _purge_dead_letters(session, direct, name, topic, of_all_groups=of_all_groups, yes=yes)
+        allowed = Allowed(other_groups=of_all_groups, begun=begun)
+        _purge_dead_letters(session, direct, name, topic, allowed, yes=yes)
     else:
         _purge_backlog(session, direct, name, choices, yes=yes)
 
@@ -101,37 +111,24 @@ def _purge_backlog(
 
 
 def _purge_dead_letters(
-    session: Session, direct: DirectCluster, name: str, topic: str, *, of_all_groups: bool, yes: bool
+    session: Session, direct: DirectCluster, name: str, topic: str, allowed: Allowed, *, yes: bool
 ) -> None:
     from tidelog.cli.queue.dead_letters.shelf import Shelf
 
     with open_cluster(session, f"The dead letters in {topic} cannot be deleted") as cluster:
         shelf = Shelf(cluster, direct, topic, may_be_absent=False)
         ends: dict[PartitionLog, int] = {}
-        counts: dict[str, int] = {}
+        found = Contents()
         for redriver in shelf.redrivers():
-            ends[redriver.log] = redriver.position
-            for letter in redriver.letters():
-                if letter.offset < redriver.position:
-                    counts[letter.group] = counts.get(letter.group, 0) + 1
-        others = {group: count for group, count in counts.items() if group != name}
-        if others and not of_all_groups:
-            listed = ", ".join(f"{count:,} of {group}" for group, count in sorted(others.items()))
-            raise CliError(
-                f"{topic} has dead letters of other groups: {listed}.",
-                cause="the groups share the topic, and only all of its records can be deleted.",
-                attempt="the same with --of-all-groups; or put them back with tidelog queue redrive",
-                code=Exit.REFUSED,
-            )
-        total = sum(counts.values())
-        letters = f"{total:,} dead letter{'s' if total != 1 else ''}"
-        _confirm(f"Delete {letters} from {topic} at {session.servers} for good?", yes)
+            ends[redriver.log] = look_through(redriver, found)
+        check_purge(found, topic, name, allowed)
+        _confirm(f"Delete {letters_text(found.total)} from {topic} at {session.servers} for good?", yes)
         for log, end in ends.items():
             log.delete_before(end)
     if session.json:
-        print_json({"group": name, "dead_letter_topic": topic, "deleted": counts})
+        print_json({"group": name, "dead_letter_topic": topic, "deleted": found.letters})
     else:
-        print(f"Deleted {letters} from {topic}.")
+        print(f"Deleted {letters_text(found.total)} from {topic}.")
 
 
 def _confirm(question: str, yes: bool) -> None:
