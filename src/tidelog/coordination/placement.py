@@ -4,7 +4,13 @@ from functools import lru_cache
 
 from tidelog.base.string_hash import partition_of
 
+CACHED_CHARS_MAX = 256
+"""Clients choose names. Entries of longer ones would be as large as a client likes."""
 
-@lru_cache(8192)
+
 def partition_of_key(key: str, partitions: int) -> int:
-    return partition_of(key, partitions)
+    find = _cached if len(key) <= CACHED_CHARS_MAX else partition_of
+    return find(key, partitions)
+
+
+_cached = lru_cache(8192)(partition_of)

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tidelog.base.ids import Uuid, uuid_parse, uuid_text
+from tidelog.coordination.placement import CACHED_CHARS_MAX
 
 
 class SharePlace(NamedTuple):
@@ -12,10 +13,10 @@ class SharePlace(NamedTuple):
     partition: int
 
 
-@lru_cache(8192)
 def coordinator_key(place: SharePlace) -> str:
     """Returns the key by which Kafka places the state on a partition of `__share_group_state`."""
-    return f"{place.group_id}:{uuid_text(place.topic_id)}:{place.partition}"
+    key_of = _cached_key if len(place.group_id) <= CACHED_CHARS_MAX else _key_of
+    return key_of(place)
 
 
 def place_of_key(key: str) -> SharePlace:
@@ -27,3 +28,10 @@ def place_of_key(key: str) -> SharePlace:
         return SharePlace(parts[0], uuid_parse(parts[1]), int(parts[2]))
     except ValueError as error:
         raise ValueError(f"the key {key!r} is not of the form group:topic id:partition: {error}") from None
+
+
+def _key_of(place: SharePlace) -> str:
+    return f"{place.group_id}:{uuid_text(place.topic_id)}:{place.partition}"
+
+
+_cached_key = lru_cache(8192)(_key_of)

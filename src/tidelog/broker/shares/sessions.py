@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Uuid
+from tidelog.groups.consumer.checks import NAME_CHARS_MAX
 from tidelog.wire.messages import share_acknowledge, share_fetch
 
 INITIAL_EPOCH = 0
@@ -221,7 +222,7 @@ class ShareSessions:
 
 
 def _member(group_id: str | None, member_id: str | None) -> ShareMember:
-    if not group_id:
+    if not group_id or len(group_id) > NAME_CHARS_MAX:  # as heartbeats refuse it
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
     if not member_id or len(member_id) > 36:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")

@@ -3,6 +3,7 @@ import pytest
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.shares import sessions as sessions_module
 from tidelog.broker.shares.sessions import EPOCH_MAX, FINAL_EPOCH, INITIAL_EPOCH, ShareMember, ShareSessions
+from tidelog.groups.consumer.checks import NAME_CHARS_MAX
 from tidelog.wire.messages import share_acknowledge
 from tidelog.wire.messages.share_fetch import (
     AcknowledgementBatch,
@@ -186,3 +187,13 @@ def test_partitions_over_all_sessions_are_limited(monkeypatch: pytest.MonkeyPatc
     assert refused(error) is ErrorCode.SHARE_SESSION_LIMIT_REACHED
     made.plan(fetch(INITIAL_EPOCH, (MAILS, 0), (MAILS, 1)), CONNECTION)
     assert made.partitions_total == 2
+
+
+def test_a_group_id_that_no_heartbeat_may_have_has_no_session() -> None:
+    known = sessions()
+    known.plan(fetch(INITIAL_EPOCH, group="g" * NAME_CHARS_MAX), CONNECTION)
+    for epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        with pytest.raises(KafkaError) as error:
+            known.plan(fetch(epoch, group="g" * (NAME_CHARS_MAX + 1)), CONNECTION)
+        assert refused(error) is ErrorCode.INVALID_REQUEST
+    assert len(known) == 1
