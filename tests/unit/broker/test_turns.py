@@ -7,7 +7,16 @@ import pytest
 
 from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
-from tidelog.broker.turns import PIECE, advance_in_turns, decide_in_turns, in_turns
+from tidelog.broker.turns import (
+    CHARS_PER_PIECE,
+    NAMES_PER_PIECE,
+    PIECE,
+    advance_in_turns,
+    decide_in_turns,
+    fits_in_a_turn,
+    in_turns,
+    names_in_turns,
+)
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import BrokerRegistered
 from tidelog.metadata.topics.create_topics import (
@@ -46,6 +55,28 @@ def test_pieces(count: int, expected: int) -> None:
         return [item async for piece in in_turns(range(count)) for item in piece]
 
     assert rests(work) == (expected, list(range(count)))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], 0),
+        ([100_000], 0),
+        ([1] * NAMES_PER_PIECE, 0),
+        ([1] * (NAMES_PER_PIECE + 1), 1),
+        ([CHARS_PER_PIECE - 1, 1], 0),
+        ([CHARS_PER_PIECE, 1], 1),
+        ([1, CHARS_PER_PIECE + 1, 1, 1], 2),
+    ],
+)
+def test_pieces_of_names(lengths: list[int], expected: int) -> None:
+    names = ["n" * length for length in lengths]
+
+    async def work() -> list[str]:
+        return [name async for piece in names_in_turns(names, len) for name in piece]
+
+    assert rests(work) == (expected, names)
+    assert fits_in_a_turn(names) == (expected == 0)
 
 
 def cluster() -> ClusterImage:

@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.broker.turns import names_in_turns
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 
 
@@ -22,18 +23,22 @@ class DescribedGroupMessage(Protocol):
 GroupT = TypeVar("GroupT", bound=DescribedGroupMessage)
 
 
-def describe_each(
+async def describe_each(
     context: Context,
     request: DescribeRequest,
     describe: Callable[[Context, str], GroupT],
     refused: Callable[..., GroupT],
 ) -> list[GroupT]:
     """`refused` is the message of a group; it gets the error with which `describe` refuses one."""
-    groups = [_describe_one(context, group_id, describe, refused) for group_id in request.group_ids]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code != ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                group.authorized_operations = context.operations_on(ResourceType.GROUP, group.group_id)
+    groups: list[GroupT] = []
+    async for piece in names_in_turns(request.group_ids, len):
+        for group_id in piece:
+            group = _describe_one(context, group_id, describe, refused)
+            if request.include_authorized_operations and (
+                group.error_code != ErrorCode.GROUP_AUTHORIZATION_FAILED
+            ):
+                group.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
+            groups.append(group)
     return groups
 
 

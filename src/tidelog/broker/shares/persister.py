@@ -18,6 +18,8 @@ from tidelog.broker.peers.peers import Peers
 from tidelog.broker.shares import coordinator_apis as apis
 from tidelog.broker.shares.coordinator_apis import StateApi, asked_in
 from tidelog.broker.shares.outbox import REQUEST_BATCHES, StateOutbox
+from tidelog.broker.turns import names_in_turns
+from tidelog.coordination.placement import CACHED_CHARS_MAX
 from tidelog.shares.place import SharePlace, coordinator_key
 from tidelog.wire.messages import delete_share_group_state as deleting
 from tidelog.wire.messages import initialize_share_group_state as initializing
@@ -27,6 +29,8 @@ from tidelog.wire.messages import write_share_group_state as writing
 
 RETRY_SECONDS_MAX = 10.0
 """How long a request is tried again. Callers that need longer come again themselves."""
+BEGUN_IN_A_TURN = 1000
+"""What begins in one turn shares requests."""
 BACKOFF_SECONDS = 0.05
 BACKOFF_SECONDS_MAX = 1.0
 
@@ -90,8 +94,21 @@ class SharePersister:
             [(place, data)] = asked
             results = [await self._result(api, place, data)]
         else:
-            results = await asyncio.gather(*(self._result(api, place, data) for place, data in asked))
+            results = await self._results(api, asked)
         return api.response_of(zip((place for place, _ in asked), results, strict=True))
+
+    async def _results(self, api: StateApi, asked: list[tuple[SharePlace, Any]]) -> list[Any]:
+        """All at once, and begun in turns: each looks for its coordinator by a key with the group id."""
+        loop = asyncio.get_running_loop()
+        tasks: list[asyncio.Task[Any]] = []
+        try:
+            async for piece in names_in_turns(asked, _uncached_chars, BEGUN_IN_A_TURN):
+                tasks += [loop.create_task(self._result(api, place, data)) for place, data in piece]
+            return await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
 
     async def _result(self, api: StateApi, place: SharePlace, data: Any) -> Any:
         if api is apis.WRITE:
@@ -207,3 +224,8 @@ class SharePersister:
 
 def _from(data: reading.PartitionData, first: Offset) -> reading.PartitionData:
     return reading.PartitionData(partition=data.partition, leader_epoch=data.leader_epoch, first_offset=first)
+
+
+def _uncached_chars(asked: tuple[SharePlace, Any]) -> int:
+    chars = len(asked[0].group_id)
+    return chars if chars > CACHED_CHARS_MAX else 0

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, Uuid
+from tidelog.groups.consumer.checks import NAME_CHARS_MAX
 from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.record_formats.share_group import NamedPartitions, StoredStates
 from tidelog.groups.share import making, states
@@ -125,5 +126,6 @@ def _put(draft: Draft, noted: StoredStates) -> None:
 
 
 def check_group_id(group_id: str) -> None:
-    if not group_id:
+    """KafkaError for an id that no share group can have: heartbeats refuse it."""
+    if not group_id or len(group_id) > NAME_CHARS_MAX:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)

@@ -10,6 +10,8 @@ from tests.rigs.shares import TOPIC_ID
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.shares import coordinator_apis, outbox, persister
+from tidelog.broker.turns import CHARS_PER_PIECE
+from tidelog.shares.place import SharePlace, coordinator_key
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages import delete_share_group_state as delete
 from tidelog.wire.messages import read_share_group_state_summary as summary
@@ -72,6 +74,37 @@ def test_a_request_is_split_by_coordinator_and_its_results_keep_their_order() ->
         assert {one.state_epoch for one in response.results[0].partitions} == {1}
 
     in_cluster(test, 1, 2)
+
+
+def test_partitions_of_a_group_with_a_long_id_are_looked_for_in_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Finding the coordinator of one costs as much as the id is long."""
+    looked_for, most = 0, 0
+
+    def counted(place: SharePlace) -> str:
+        nonlocal looked_for
+        looked_for += 1
+        return coordinator_key(place)
+
+    monkeypatch.setattr(persister, "coordinator_key", counted)
+
+    async def test(cluster: StateCluster) -> None:
+        nonlocal looked_for, most
+        asked = [summary.PartitionData(partition=index) for index in range(8)]
+        request = summary.ReadShareGroupStateSummaryRequest(
+            group_id="g" * CHARS_PER_PIECE,
+            topics=[summary.ReadStateSummaryData(topic_id=TOPIC_ID, partitions=asked)],
+        )
+        task = asyncio.ensure_future(cluster.brokers[1].persister.read_summary(request))
+        while not task.done():
+            looked_for = 0
+            await asyncio.sleep(0)
+            most = max(most, looked_for)
+        assert [one.partition for one in task.result().results[0].partitions] == list(range(8))
+
+    in_cluster(test, 1)
+    assert most == 1
 
 
 def test_writes_of_one_turn_share_a_request() -> None:

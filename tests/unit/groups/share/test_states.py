@@ -4,6 +4,7 @@ import pytest
 
 from tests.unit.groups.share.conftest import topic_id
 from tidelog.base.errors import ErrorCode
+from tidelog.groups.consumer.checks import NAME_CHARS_MAX
 from tidelog.groups.record_formats.share_group import NamedPartitions, StoredStates
 from tidelog.groups.share import states
 
@@ -126,6 +127,7 @@ def test_unknown_groups(crew):
     assert delete_offsets(crew, "t").error is ErrorCode.GROUP_ID_NOT_FOUND
     assert delete_offsets(crew, "t", group="").error is ErrorCode.INVALID_GROUP_ID
     assert alter(crew, "", t={0: 1}).error is ErrorCode.INVALID_GROUP_ID
+    assert alter(crew, "g" * (NAME_CHARS_MAX + 1), t={0: 1}).error is ErrorCode.INVALID_GROUP_ID
     assert delete_states(crew) == (ErrorCode.NONE, None, None, ())  # DeleteGroups says so by itself
 
 

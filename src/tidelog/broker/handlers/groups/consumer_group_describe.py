@@ -16,8 +16,10 @@ from tidelog.wire.messages.consumer_group_describe import (
 )
 
 
-def handle(context: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(groups=describe_each(context, request, _describe, DescribedGroup))
+async def handle(context: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(
+        groups=await describe_each(context, request, _describe, DescribedGroup)
+    )
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:

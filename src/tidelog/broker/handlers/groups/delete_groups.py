@@ -6,6 +6,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
 from tidelog.broker.handlers.group_states import group_states_of
 from tidelog.broker.requests.context import Context
+from tidelog.broker.turns import in_turns, names_in_turns
 from tidelog.groups.shard import GroupShard
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.delete_groups import (
@@ -14,23 +15,28 @@ from tidelog.wire.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 
+GROUPS_AT_ONCE = 256
+"""Deleted in one step: each takes all that it has committed along."""
+
 
 async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     results: dict[str, ErrorCode] = {}
     by_partition: dict[ServedPartition[GroupShard], list[str]] = defaultdict(list)
-    for group_id in request.groups_names:
-        if not context.allows(Operation.DELETE, ResourceType.GROUP, group_id):
-            results[group_id] = ErrorCode.GROUP_AUTHORIZATION_FAILED
-            continue
-        try:
-            await _delete_share_state(context, group_id)
-            by_partition[context.services.groups.of(group_id)].append(group_id)
-        except KafkaError as error:
-            results[group_id] = error.code
+    async for named in names_in_turns(list(dict.fromkeys(request.groups_names)), len):
+        for group_id in named:
+            if not context.allows(Operation.DELETE, ResourceType.GROUP, group_id):
+                results[group_id] = ErrorCode.GROUP_AUTHORIZATION_FAILED
+                continue
+            try:
+                await _delete_share_state(context, group_id)
+                by_partition[context.services.groups.of(group_id)].append(group_id)
+            except KafkaError as error:
+                results[group_id] = error.code
     for served, group_ids in by_partition.items():
-        decision = served.shard.delete_groups(group_ids, *served.now)
-        for deleted in await served.run(decision, list):
-            results[deleted.group_id] = deleted.error
+        async for piece in in_turns(group_ids, GROUPS_AT_ONCE):
+            decision = served.shard.delete_groups(piece, *served.now)
+            for deleted in await served.run(decision, list):
+                results[deleted.group_id] = deleted.error
     return DeleteGroupsResponse(
         results=[DeletableGroupResult(group_id=group, error_code=code) for group, code in results.items()]
     )

@@ -2,6 +2,7 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.broker.turns import names_in_turns
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.describe_groups import (
     DescribedGroup,
@@ -13,12 +14,14 @@ from tidelog.wire.messages.describe_groups import (
 FIRST_VERSION_WITH_NOT_FOUND = 6
 
 
-def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    response = DescribeGroupsResponse(groups=[_describe(context, group_id) for group_id in request.groups])
-    if request.include_authorized_operations:
-        for group in response.groups:
-            if not group.error_code:
-                group.authorized_operations = context.operations_on(ResourceType.GROUP, group.group_id)
+async def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    response = DescribeGroupsResponse()
+    async for piece in names_in_turns(request.groups, len):
+        for group_id in piece:
+            group = _describe(context, group_id)
+            if request.include_authorized_operations and not group.error_code:
+                group.authorized_operations = context.operations_on(ResourceType.GROUP, group_id)
+            response.groups.append(group)
     return response
 
 

@@ -6,7 +6,9 @@ from collections.abc import Coroutine
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.groups.screened_fetch import ScreenedFetch, screened_fetch
 from tidelog.broker.handlers.when_served import waits_for_group
+from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
+from tidelog.broker.turns import fits_in_a_turn, names_in_turns
 from tidelog.groups.offsets.messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
 from tidelog.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -32,6 +34,22 @@ def _asked(request: OffsetFetchRequest) -> list[str]:
 
 @waits_for_group(_asked)
 def handle(
+    context: Context, request: OffsetFetchRequest
+) -> OffsetFetchResponse | Coroutine[None, None, OffsetFetchResponse]:
+    if not fits_in_a_turn(_asked(request)):
+        return _in_turns(context, request)
+    return _handle(context, request)
+
+
+async def _in_turns(context: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    response = OffsetFetchResponse()
+    async for piece in names_in_turns(request.groups, lambda group: len(group.group_id)):
+        part = OffsetFetchRequest(groups=list(piece), require_stable=request.require_stable)
+        response.groups += (await response_of(_handle(context, part))).groups
+    return response
+
+
+def _handle(
     context: Context, request: OffsetFetchRequest
 ) -> OffsetFetchResponse | Coroutine[None, None, OffsetFetchResponse]:
     asked = [screened_fetch(context, wanted) for wanted in _wanted(context, request)]

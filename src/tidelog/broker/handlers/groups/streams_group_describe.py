@@ -22,8 +22,10 @@ from tidelog.wire.messages.streams_group_describe import (
 )
 
 
-def handle(context: Context, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(groups=describe_each(context, request, _describe, DescribedGroup))
+async def handle(context: Context, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
+    return StreamsGroupDescribeResponse(
+        groups=await describe_each(context, request, _describe, DescribedGroup)
+    )
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:

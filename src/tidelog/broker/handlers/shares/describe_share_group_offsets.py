@@ -14,7 +14,8 @@ from tidelog.broker.handlers.shares.partition_ends import Ends, partition_ends
 from tidelog.broker.handlers.shares.served import check_offered, persister_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.shares.state_requests import summary_request
-from tidelog.broker.turns import in_turns
+from tidelog.broker.turns import names_in_turns
+from tidelog.groups.share.offsets import check_group_id
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages import describe_share_group_offsets as wire
 from tidelog.wire.messages import read_share_group_state_summary as summary
@@ -33,11 +34,15 @@ async def handle(
 ) -> wire.DescribeShareGroupOffsetsResponse:
     response = wire.DescribeShareGroupOffsetsResponse()
     times = Counter(group.group_id for group in request.groups)
-    async for piece in in_turns(request.groups, GROUPS_AT_ONCE):
+    async for piece in names_in_turns(request.groups, _chars_in, GROUPS_AT_ONCE):
         response.groups += await asyncio.gather(
             *(_describe(context, group, is_repeated=times[group.group_id] > 1) for group in piece)
         )
     return response
+
+
+def _chars_in(group: wire.DescribeShareGroupOffsetsRequestGroup) -> int:
+    return len(group.group_id) + sum(len(topic.topic_name) for topic in group.topics or ())
 
 
 async def _describe(
@@ -50,6 +55,7 @@ async def _describe(
             raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
         if is_repeated:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "the request names the group more than once")
+        check_group_id(group_id)
         refused: list[str] = []
         if group.topics is None:
             asked = _all_topics(context, group_id)

@@ -15,8 +15,8 @@ from tidelog.wire.messages.share_group_describe import (
 )
 
 
-def handle(context: Context, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(groups=describe_each(context, request, _describe, DescribedGroup))
+async def handle(context: Context, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(groups=await describe_each(context, request, _describe, DescribedGroup))
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:

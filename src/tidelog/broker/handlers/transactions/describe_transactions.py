@@ -4,6 +4,7 @@ import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.broker.turns import names_in_turns
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.transactions.messages import DescribedTransaction
 from tidelog.wire.messages.describe_transactions import (
@@ -15,9 +16,11 @@ from tidelog.wire.messages.describe_transactions import (
 
 
 async def handle(context: Context, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
-    wanted = dict.fromkeys(request.transactional_ids)
-    found = await asyncio.gather(*(_describe(context, one) for one in wanted))
-    return DescribeTransactionsResponse(transaction_states=[_shown(context, one) for one in found])
+    response = DescribeTransactionsResponse()
+    async for piece in names_in_turns(list(dict.fromkeys(request.transactional_ids)), len):
+        found = await asyncio.gather(*(_describe(context, one) for one in piece))
+        response.transaction_states += [_shown(context, one) for one in found]
+    return response
 
 
 async def _describe(context: Context, transactional_id: str) -> DescribedTransaction:

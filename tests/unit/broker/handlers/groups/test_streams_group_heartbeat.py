@@ -32,7 +32,8 @@ def test_a_cluster_that_does_not_use_streams_groups_refuses_them() -> None:
     answer = asyncio.run(streams_group_heartbeat.handle(context(streams_version=0), beat))
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert "streams.version" in (answer.error_message or "")
-    described = streams_group_describe.handle(context(), StreamsGroupDescribeRequest(group_ids=["g"]))
+    request = StreamsGroupDescribeRequest(group_ids=["g"])
+    described = asyncio.run(streams_group_describe.handle(context(), request))
     assert [group.error_code for group in described.groups] == [ErrorCode.UNSUPPORTED_VERSION]
 
 

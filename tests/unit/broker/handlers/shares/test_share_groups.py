@@ -298,7 +298,7 @@ def test_a_cluster_without_share_groups_refuses_them() -> None:
     for answer in in_order:
         assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
         assert "share.version" in answer.error_message
-    described = share_group_describe.handle(context, ShareGroupDescribeRequest(group_ids=["g"]))
+    described = asyncio.run(share_group_describe.handle(context, ShareGroupDescribeRequest(group_ids=["g"])))
     assert described.groups[0].error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
@@ -361,3 +361,15 @@ def test_the_lag_of_partitions_that_other_brokers_lead() -> None:
         assert 0 in ends.values()
 
     with_cluster(life, brokers=2)
+
+
+def test_no_state_is_looked_for_under_an_id_that_no_share_group_can_have() -> None:
+    async def life(team: Team) -> None:
+        topic = describe.DescribeShareGroupOffsetsRequestTopic(topic_name=TOPIC, partitions=[0])
+        group = describe.DescribeShareGroupOffsetsRequestGroup(group_id="g" * 8192, topics=[topic])
+        request = describe.DescribeShareGroupOffsetsRequest(groups=[group])
+        [answer] = (await team.ask(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, request)).groups
+        assert answer.error_code == ErrorCode.INVALID_GROUP_ID
+        assert team.persister.calls == []
+
+    with_team(life)
