@@ -40,6 +40,7 @@ group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 group.consumer.min.heartbeat.interval.ms=300
 group.consumer.heartbeat.interval.ms=300
+group.consumer.assignment.interval.ms=0
 group.streams.min.heartbeat.interval.ms=300
 group.streams.heartbeat.interval.ms=300
 group.streams.min.session.timeout.ms=1000

@@ -21,6 +21,7 @@ SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
     "group.consumer.min.heartbeat.interval.ms=300",
     "group.consumer.heartbeat.interval.ms=300",
+    "group.consumer.assignment.interval.ms=0",
     "group.streams.min.heartbeat.interval.ms=300",
     "group.streams.heartbeat.interval.ms=300",
     "group.streams.min.session.timeout.ms=1000",

@@ -24,7 +24,7 @@ class Coordinator:
 
     def __init__(self, settings, topics):
         self.now = 0.0
-        self.log = ShardLog(lambda: (self.now, 0))
+        self.log = ShardLog(lambda: (self.now, self.now_ms))
         self.random = SeededRandom()
         self.settings = settings
         self.topics = {
@@ -32,6 +32,10 @@ class Coordinator:
         }
         self.shard = self.log.load(self._new_shard())
         self.clients = []
+
+    @property
+    def now_ms(self):
+        return 1_700_000_000_000 + round(self.now * 1000)
 
     def _new_shard(self):
         shard = GroupShard(self.settings, self.random)

@@ -180,7 +180,9 @@ class ClassicGroups(RuleBasedStateMachine):
             self.sync(consumer)
         else:
             consumer.heard(
-                self.shard.heartbeat("g", consumer.id, consumer.instance, consumer.generation, self.now)
+                self.shard.heartbeat(
+                    "g", consumer.id, consumer.instance, consumer.generation, self.now, now_ms=self.now_ms
+                )
             )
 
     @rule(rounds=st.integers(1, 4))

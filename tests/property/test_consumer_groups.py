@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.group_coordinator import Coordinator
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
 from tidelog.groups.consumer.embedded_protocol import read_assignment
@@ -26,9 +28,10 @@ TOPICS = ("orders", "orders-eu", "payments")
 class World(Coordinator):
     """Consumers on it."""
 
-    def __init__(self, classic_members=0):
+    def __init__(self, classic_members=0, assignment_interval_ms=0):
+        config = BrokerConfig({"group.consumer.assignment.interval.ms": assignment_interval_ms})
         # A group that went back to the classic kind would need leaders that assign, too.
-        settings = GroupSettings(consumer_migration_policy="upgrade")
+        settings = GroupSettings(consumer_migration_policy="upgrade", of_groups=GroupConfigs(config))
         super().__init__(settings, dict.fromkeys(TOPICS[:2], 3))
         new = MEMBERS - classic_members
         self.clients = [
@@ -105,7 +108,7 @@ class Client:
             fields["subscribed_topic_regex"] = self.regex or ""
         request = HeartbeatRequest("g", self.id, self.epoch, instance_id=self.instance_id, **fields)
         world = self.world
-        answer = world.run(world.shard.consumer_heartbeat(request, world.now, 0))
+        answer = world.run(world.shard.consumer_heartbeat(request, world.now, world.now_ms))
         if lost or answer.error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
             self.full = True
             return
@@ -140,7 +143,7 @@ class Client:
                 epoch = -1
             request = HeartbeatRequest("g", self.id, epoch, instance_id=self.instance_id)
             self.using = set()
-            self.world.run(self.world.shard.consumer_heartbeat(request, self.world.now, 0))
+            self.world.run(self.world.shard.consumer_heartbeat(request, self.world.now, self.world.now_ms))
             self.crash()
 
     def resubscribe(self, choice):
@@ -178,7 +181,7 @@ class ClassicClient:
             self.using = set()
         protocols = (("p", self.subscription()),)
         request = JoinRequest("g", "consumer", protocols, 10_000, 60_000, self.id)
-        answer = self.world.run(self.world.shard.join(request, self.world.now, 0))
+        answer = self.world.run(self.world.shard.join(request, self.world.now, self.world.now_ms))
         if self.accept(answer.error, lost):
             self.generation, self.next = answer.generation_id, self.sync
         elif answer.error is ErrorCode.MEMBER_ID_REQUIRED:
@@ -186,7 +189,7 @@ class ClassicClient:
 
     def sync(self, lost):
         request = SyncRequest("g", self.id, self.generation)
-        answer = self.world.run(self.world.shard.sync(request, self.world.now, 0))
+        answer = self.world.run(self.world.shard.sync(request, self.world.now, self.world.now_ms))
         if self.accept(answer.error, lost):
             topics = self.world.topics
             assigned = {
@@ -199,7 +202,12 @@ class ClassicClient:
             self.using = assigned
 
     def heartbeat(self, lost):
-        self.accept(self.world.shard.heartbeat("g", self.id, None, self.generation, self.world.now), lost)
+        self.accept(
+            self.world.shard.heartbeat(
+                "g", self.id, None, self.generation, self.world.now, now_ms=self.world.now_ms
+            ),
+            lost,
+        )
 
     def accept(self, error, lost):
         if lost or error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
@@ -242,7 +250,7 @@ class ClassicClient:
     def leave(self, _epoch):
         if self.id:
             left = [LeavingMember(self.id)]
-            self.world.run(self.world.shard.leave("g", left, self.world.now, 0))
+            self.world.run(self.world.shard.leave("g", left, self.world.now, self.world.now_ms))
             self.crash()
 
     def resubscribe(self, choice):
@@ -270,16 +278,20 @@ ACTION = st.tuples(
 )
 
 
+INTERVAL_MS = st.sampled_from([0, 1000, 6000])
+"""Between two assignments."""
+
+
 @settings(max_examples=120)
-@given(st.lists(ACTION, min_size=1, max_size=70))
-def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions):
-    simulate(World(), actions)
+@given(st.lists(ACTION, min_size=1, max_size=70), INTERVAL_MS)
+def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions, interval_ms):
+    simulate(World(assignment_interval_ms=interval_ms), actions)
 
 
 @settings(max_examples=80)
-@given(st.lists(ACTION, min_size=1, max_size=70), st.integers(1, 3))
-def test_the_same_with_members_of_both_protocols(actions, classic_members):
-    simulate(World(classic_members), actions)
+@given(st.lists(ACTION, min_size=1, max_size=70), st.integers(1, 3), INTERVAL_MS)
+def test_the_same_with_members_of_both_protocols(actions, classic_members, interval_ms):
+    simulate(World(classic_members, interval_ms), actions)
 
 
 def simulate(world, actions):

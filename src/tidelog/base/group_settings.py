@@ -59,6 +59,10 @@ GROUP_SETTINGS: dict[str, Setting] = {
             "How often the members of this consumer group (KIP-848) send heartbeats.",
         ),
         _group(
+            "consumer.assignment.interval.ms",
+            "The minimum time between two assignments of this consumer group (KIP-848).",
+        ),
+        _group(
             "streams.session.timeout.ms",
             "How long a member of this group may send no heartbeat before it is removed.",
         ),
@@ -161,6 +165,9 @@ GROUP_LIMITS: dict[str, Limits] = {
     ),
     "consumer.heartbeat.interval.ms": Limits(
         "group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"
+    ),
+    "consumer.assignment.interval.ms": Limits(
+        "group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"
     ),
     "streams.session.timeout.ms": Limits(
         "group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"

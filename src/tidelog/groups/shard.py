@@ -238,14 +238,21 @@ class GroupShard:
         return sync.sync(step, group, request)
 
     def heartbeat(
-        self, group_id: str, member_id: str, instance_id: str | None, generation: int, now: float
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        now: float,
+        *,
+        now_ms: TimestampMs,
     ) -> ErrorCode:
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         group = self._for_joined(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        step = self._step(now, -1)
+        step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
             who = LeavingMember(member_id, instance_id)
             return consumer_requests.classic_heartbeat(step, self._room, group, who, generation)

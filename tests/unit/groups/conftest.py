@@ -83,7 +83,7 @@ class Rig:
         return self.run(self.shard.sync(request, self.now, self.now_ms))
 
     def heartbeat(self, member: str, generation: int, instance: str | None = None, group="g") -> ErrorCode:
-        return self.shard.heartbeat(group, member, instance, generation, self.now)
+        return self.shard.heartbeat(group, member, instance, generation, self.now, now_ms=self.now_ms)
 
     def leave(self, *members: str | LeavingMember, group: str = "g"):
         leaving = [LeavingMember(one) if isinstance(one, str) else one for one in members]

@@ -97,6 +97,32 @@ SETTINGS = (
         unit=Unit.MILLISECONDS,
     ),
     Setting(
+        "group.consumer.assignment.interval.ms",
+        Kind.INT,
+        1_000,
+        "The minimum time between two assignments of a consumer group (KIP-848), so that members that join "
+        "or leave together cause one rebalance. A group can override it with "
+        "`consumer.assignment.interval.ms`.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.consumer.min.assignment.interval.ms",
+        Kind.INT,
+        0,
+        "The minimum assignment interval of a consumer group (KIP-848).",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.consumer.max.assignment.interval.ms",
+        Kind.INT,
+        15_000,
+        "The maximum assignment interval of a consumer group (KIP-848).",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
         "group.consumer.max.size",
         Kind.INT,
         10_000,

@@ -35,7 +35,7 @@ from tidelog.groups.consumer.heartbeat import check_room, move_on, replace_stati
 from tidelog.groups.consumer.leave import end_removal
 from tidelog.groups.consumer.member_timers import Wait
 from tidelog.groups.consumer.room import ConsumerRoom
-from tidelog.groups.consumer.target import rebalance, update_member
+from tidelog.groups.consumer.target import rebalance, update_member, wait_ms
 from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
 from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
@@ -65,7 +65,7 @@ def join(
         again = JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id)
         return draft.step.answer(again, lambda error: JoinAnswer(error, request.member_id))
     rebalance(draft, room, topics, changed=changed, may_see=request.may_see)
-    holding = move_on(draft, room, member_id, after, by_id(embedded.owned, topics))
+    holding = move_on(draft, room, topics, member_id, by_id(embedded.owned, topics))
     room.timers.stop(Wait.JOIN, request.group_id, member_id)
     room.timers.stop(Wait.REVOCATION, request.group_id, member_id)
     room.start_session(draft.step, request.group_id, member_id, after)
@@ -92,7 +92,7 @@ def sync(
         if given is not None and given != known:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     room.start_session(step, group.id, member_id, member)
-    if group.epoch > holding.epoch and holding.state is not MemberState.UNREVOKED_PARTITIONS:
+    if _next_epoch(step, group) > holding.epoch and holding.state is not MemberState.UNREVOKED_PARTITIONS:
         _expect_join(step, room, group, member_id, member)
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     room.timers.stop(Wait.SYNC, group.id, member_id)
@@ -115,7 +115,7 @@ def heartbeat(
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     room.start_session(step, group.id, who.member_id, member)
     if (
-        holding.epoch < group.epoch
+        holding.epoch < _next_epoch(step, group)
         or holding.state is MemberState.UNREVOKED_PARTITIONS
         or (holding.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, who.member_id))
     ):
@@ -194,6 +194,11 @@ def _classic_member(
             ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} does not use the classic protocol."
         )
     return member, member.classic
+
+
+def _next_epoch(step: Step, group: ConsumerGroup) -> int:
+    """The epoch that a join would reach: while the next target has to wait, that of the last."""
+    return group.target_epoch if wait_ms(step, group) else group.epoch
 
 
 def _expect_join(

@@ -28,7 +28,7 @@ from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.assignment import Assignment
-from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
+from tidelog.groups.record_formats.consumer_group import ClassicProtocols, ConsumerTarget, Subscription
 from tidelog.groups.record_formats.group_metadata import StoredGroup, StoredMember
 from tidelog.groups.record_formats.holding import Holding
 from tidelog.groups.step import Step
@@ -61,7 +61,7 @@ def upgrade(step: Step, room: ConsumerRoom, topics: Topics, classic: ClassicGrou
     draft.put_epoch(generation, topics.hash_of(draft.group.all_topic_names()))
     for member_id, target in assigned.items():
         draft.put_target(member_id, target)
-    draft.put_target_epoch(generation)
+    draft.put_target_epoch(ConsumerTarget(generation))
     for member_id, target in assigned.items():
         draft.put_holding(member_id, Holding(generation, generation, assigned=target))
         room.timers.drop(classic.id, member_id)  # of a time when the group was of the new kind before

@@ -4,7 +4,13 @@ from tidelog.base.ids import Uuid
 from tidelog.groups.consumer.epoch_draft import EpochDraft
 from tidelog.groups.consumer.group import ConsumerGroup
 from tidelog.groups.record_formats import consumer_group as formats
-from tidelog.groups.record_formats.consumer_group import GroupEpoch, Key, ResolvedPattern, Subscription
+from tidelog.groups.record_formats.consumer_group import (
+    ConsumerTarget,
+    GroupEpoch,
+    Key,
+    ResolvedPattern,
+    Subscription,
+)
 
 
 class Draft(EpochDraft[ConsumerGroup, Subscription, Uuid]):
@@ -15,8 +21,8 @@ class Draft(EpochDraft[ConsumerGroup, Subscription, Uuid]):
         self.step.context.counters.rebalances += 1
         self.write(Key.GROUP, None, formats.encode_group(value)).put_epoch(value)
 
-    def put_target_epoch(self, epoch: int) -> None:
-        self.write(Key.TARGET, None, formats.encode_target_epoch(epoch)).target_epoch = epoch
+    def put_target_epoch(self, value: ConsumerTarget) -> None:
+        self.write(Key.TARGET, None, formats.encode_target_epoch(value)).put_target_epoch(value)
 
     def put_pattern(self, regex: str, pattern: ResolvedPattern) -> None:
         self.write(Key.PATTERN, regex, formats.encode_pattern(pattern)).patterns[regex] = pattern

@@ -46,6 +46,8 @@ class EpochGroup(Generic[MemberT, PartT]):
         self.epoch = 0
         self.metadata_hash = 0
         self.target_epoch = 0
+        self.assigned_ms: TimestampMs = 0
+        """When the target was made; 0 where the next one may be made at once."""
         self.members: dict[str, MemberT] = {}
         self.targets: dict[str, Parts[PartT]] = {}
         self.holdings: dict[str, Holding[PartT]] = {}
@@ -123,6 +125,12 @@ class EpochGroup(Generic[MemberT, PartT]):
             unknown = f"Member {member_id} is not a member of group {self.id}."
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, unknown)
         return member
+
+    def wait_ms(self, now_ms: TimestampMs, interval_ms: int) -> int:
+        """Returns how long the next target has to wait. `now_ms` is of the wall clock, since another
+        coordinator may have made the last one. A clock that was set back stops nothing."""
+        passed_ms = now_ms - self.assigned_ms
+        return interval_ms - passed_ms if self.assigned_ms and 0 <= passed_ms < interval_ms else 0
 
     def is_reconciled(self, member_id: str) -> bool:
         holding = self.holding(member_id)

@@ -14,7 +14,13 @@ from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
 from tidelog.groups.group import GroupKind
 from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.record_formats import consumer_group as formats
-from tidelog.groups.record_formats.consumer_group import GroupEpoch, Key, ResolvedPattern, Subscription
+from tidelog.groups.record_formats.consumer_group import (
+    ConsumerTarget,
+    GroupEpoch,
+    Key,
+    ResolvedPattern,
+    Subscription,
+)
 from tidelog.groups.record_formats.group_key import encode_key
 from tidelog.groups.step import Step
 
@@ -53,6 +59,9 @@ class ConsumerGroup(EpochGroup[Subscription, Uuid]):
 
     def put_epoch(self, value: GroupEpoch) -> None:
         self.epoch, self.metadata_hash = value
+
+    def put_target_epoch(self, value: ConsumerTarget) -> None:
+        self.target_epoch, self.assigned_ms = value
 
     def put_member(self, member_id: str, member: Subscription) -> None:
         self._uncount(member_id)

@@ -31,31 +31,32 @@ def heartbeat(
     held = draft.group.holding(member_id)
     after = _updated(before or NO_SUBSCRIPTION, request)
     changed = update_member(draft, topics, member_id, before, after, may_see=request.may_see)
-    rebalance(draft, room, topics, changed=changed, may_see=request.may_see)
-    holding = move_on(draft, room, member_id, after, owned)
+    wait_ms = rebalance(draft, room, topics, changed=changed, may_see=request.may_see)
+    holding = move_on(draft, room, topics, member_id, owned)
     room.start_session(draft.step, request.group_id, member_id, after)
     if before is not None and before.classic is not None:  # it speaks the new protocol from now on
         room.timers.stop(Wait.JOIN, request.group_id, member_id)
         room.timers.stop(Wait.SYNC, request.group_id, member_id)
     is_new = request.member_epoch == JOINING or holding.assigned != held.assigned
+    interval_ms = draft.step.context.settings.of_group(request.group_id).int("consumer.heartbeat.interval.ms")
     answer = HeartbeatAnswer(
         member_id=member_id,
         member_epoch=holding.epoch,
-        heartbeat_interval_ms=draft.step.context.settings.of_group(request.group_id).int(
-            "consumer.heartbeat.interval.ms"
-        ),
+        # A member whose target has to wait comes back for it as soon as it may be made.
+        heartbeat_interval_ms=min(interval_ms, wait_ms) if wait_ms else interval_ms,
         assignment=holding.assigned if is_new or _is_full(request) else None,
     )
     return draft.step.answer(answer, HeartbeatAnswer)
 
 
 def move_on(
-    draft: Draft, room: ConsumerRoom, member_id: str, member: Subscription, owned: Assignment | None
+    draft: Draft, room: ConsumerRoom, topics: Topics, member_id: str, owned: Assignment | None
 ) -> Holding[Uuid]:
     """Take a member one step towards its target, and note by when it has to take the next."""
     group = draft.group
-    holding = group.holding(member_id)
-    moved = reconcile(holding, Target(group.target_epoch, group.target(member_id), group.owners), owned)
+    member, holding = group.members[member_id], group.holding(member_id)
+    wanted = _wanted(group, topics, member_id)
+    moved = reconcile(holding, Target(group.target_epoch, wanted, group.owners), owned)
     if moved == holding:
         return holding
     draft.put_holding(member_id, moved)
@@ -89,6 +90,16 @@ def owned_partitions(request: HeartbeatRequest) -> Assignment | None:
     if request.topic_partitions is None:
         return None
     return {topic: frozenset(partitions) for topic, partitions in request.topic_partitions if partitions}
+
+
+def _wanted(group: ConsumerGroup, topics: Topics, member_id: str) -> Assignment:
+    """The target, without topics that are gone or no longer read while the next target has to wait."""
+    target = group.target(member_id)
+    if group.epoch <= group.target_epoch:
+        return target
+    names = group.topic_names(group.members[member_id])
+    read = {topics.by_name[name].topic_id for name in names if name in topics.by_name}
+    return {topic: numbers for topic, numbers in target.items() if topic in read}
 
 
 def _find(

@@ -3,7 +3,7 @@
 A partition is given to a member only when no other member holds it. The member's epoch moves to the target's
 once it has let go of all that it should not have.
 
-STABLE -> UNREVOKED_PARTITIONS      the target takes partitions away
+STABLE -> UNREVOKED_PARTITIONS      the target takes partitions away, or the member reads a topic no more
 STABLE -> UNRELEASED_PARTITIONS     the target gives partitions that others still hold
 STABLE -> STABLE                    the target is reached in one step
 UNREVOKED_PARTITIONS -> any         the member no longer reports the partitions as its own
@@ -29,13 +29,13 @@ def reconcile(holding: Holding[PartT], target: Target[PartT], owned: Parts[PartT
     """Where the member stands after a heartbeat. `owned` is what it says it has, if it says so."""
     match holding.state:
         case MemberState.STABLE:
-            if holding.epoch == target.epoch:
+            if holding.epoch == target.epoch and is_within(holding.assigned, target.assignment):
                 return holding
             return _next(holding, holding.epoch, target, owned)
         case MemberState.UNREVOKED_PARTITIONS:
             if _still_owns(owned, holding.revoking):
                 return holding
-            return _next(holding, holding.epoch + 1, target, owned)
+            return _next(holding, min(holding.epoch + 1, target.epoch), target, owned)
         case MemberState.UNRELEASED_PARTITIONS:
             return _next(holding, holding.epoch, target, owned)
         case MemberState.UNKNOWN:

@@ -2,7 +2,7 @@
 
 from tidelog.groups.consumer.group import ConsumerGroup
 from tidelog.groups.record_formats import consumer_group as formats
-from tidelog.groups.record_formats.consumer_group import Key
+from tidelog.groups.record_formats.consumer_group import ConsumerTarget, Key
 
 
 def replay(groups: dict[str, ConsumerGroup], key: bytes, value: bytes | None) -> str:
@@ -29,7 +29,7 @@ def _put(group: ConsumerGroup, kind: Key, name: str, value: bytes) -> None:
         case Key.GROUP:
             group.put_epoch(formats.decode_group(value))
         case Key.TARGET:
-            group.target_epoch = formats.decode_target_epoch(value)
+            group.put_target_epoch(formats.decode_target_epoch(value))
         case Key.PATTERN:
             group.patterns[name] = formats.decode_pattern(value)
         case Key.TOPICS:
@@ -41,7 +41,7 @@ def _put(group: ConsumerGroup, kind: Key, name: str, value: bytes) -> None:
 def _remove(group: ConsumerGroup, kind: Key, name: str) -> None:
     match kind:
         case Key.TARGET:
-            group.target_epoch = 0
+            group.put_target_epoch(ConsumerTarget(0))
         case Key.PATTERN:
             group.patterns.pop(name, None)
         case Key.TOPICS:

@@ -5,10 +5,12 @@ from tidelog.base.ids import Uuid
 from tidelog.groups.consumer.assignors.assignor import Assignor, MemberSpec
 from tidelog.groups.consumer.assignors.registry import ASSIGNORS
 from tidelog.groups.consumer.draft import Draft
+from tidelog.groups.consumer.group import ConsumerGroup
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.topic_pattern import matching_topics
 from tidelog.groups.consumer.topics import MaySee, Topics
-from tidelog.groups.record_formats.consumer_group import ResolvedPattern, Subscription
+from tidelog.groups.record_formats.consumer_group import ConsumerTarget, ResolvedPattern, Subscription
+from tidelog.groups.step import Step
 
 
 def update_member(
@@ -33,8 +35,11 @@ def update_member(
 
 def rebalance(
     draft: Draft, room: ConsumerRoom, topics: Topics, *, changed: bool, may_see: MaySee | None
-) -> None:
-    """Begin a new epoch if members or topics changed, and give every epoch its target."""
+) -> int:
+    """Begin a new epoch if members or topics changed, and give it a target once that is due.
+
+    Returns the milliseconds until a target that has to wait may be made.
+    """
     is_stale = room.take_stale(draft.step, draft.group.id)
     if is_stale:
         _refresh_patterns(draft, topics, may_see)
@@ -42,8 +47,17 @@ def rebalance(
         now = topics.hash_of(draft.group.all_topic_names())
         if changed or draft.group.epoch == 0 or now != draft.group.metadata_hash:
             begin_epoch(draft, now)
-    if draft.group.epoch > draft.group.target_epoch:
+    if draft.group.epoch <= draft.group.target_epoch:
+        return 0
+    wait = wait_ms(draft.step, draft.group)
+    if not wait:
         _assign(draft, topics)
+    return wait
+
+
+def wait_ms(step: Step, group: ConsumerGroup) -> int:
+    interval_ms = step.context.settings.of_group(group.id).int("consumer.assignment.interval.ms")
+    return group.wait_ms(step.now_ms, interval_ms)
 
 
 def begin_epoch(draft: Draft, metadata_hash: int) -> None:
@@ -92,7 +106,8 @@ def _assign(draft: Draft, topics: Topics) -> None:
     for member_id, target in assign(partitions, members).items():
         if group.targets.get(member_id) != target:
             draft.put_target(member_id, target)
-    draft.put_target_epoch(group.epoch)
+    # A target of nothing is no reason to wait: the topics of the first member may be about to come.
+    draft.put_target_epoch(ConsumerTarget(group.epoch, draft.step.now_ms if partitions else 0))
     draft.step.note(
         f"group {group.id} assigned {sum(partitions.values())} partitions to {len(members)} members "
         f"for epoch {group.epoch} ({name})"

@@ -38,6 +38,12 @@ class GroupEpoch(NamedTuple):
     """Of the topics that the group read when the epoch began; tells whether they changed since."""
 
 
+class ConsumerTarget(NamedTuple):
+    epoch: int
+    assigned_ms: TimestampMs = 0
+    """When the target was made; 0 where the next one may be made at once."""
+
+
 class ClassicProtocols(NamedTuple):
     """What a member that speaks the classic protocol brought along."""
 
@@ -88,12 +94,18 @@ def decode_group(data: bytes) -> GroupEpoch:
     return decode_version_0("a group", data, read)
 
 
-def encode_target_epoch(epoch: int) -> bytes:
-    return _VERSION_0 + I32.pack(epoch) + NO_TAGS
+def encode_target_epoch(target: ConsumerTarget) -> bytes:
+    tags = compact.tagged({0: I64.pack(target.assigned_ms)} if target.assigned_ms else {})
+    return _VERSION_0 + I32.pack(target.epoch) + tags
 
 
-def decode_target_epoch(data: bytes) -> int:
-    return decode_version_0("the epoch of a target", data, lambda reader: reader.i32())
+def decode_target_epoch(data: bytes) -> ConsumerTarget:
+    def read(reader: CompactReader) -> ConsumerTarget:
+        epoch, times = reader.i32(), [0]
+        reader.tagged({0: lambda field: times.append(field.i64())})
+        return ConsumerTarget(epoch, times[-1])
+
+    return decode_version_0("the epoch of a target", data, read)
 
 
 def encode_target(assignment: Assignment) -> bytes:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, KeysView
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs, Uuid
+from tidelog.base.ids import Uuid
 from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.epoch_group import EpochGroup, Records
 from tidelog.groups.consumer.states import GroupState
@@ -45,8 +45,6 @@ class ShareGroup(EpochGroup[ShareSubscription, Uuid]):
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
-        self.assigned_ms: TimestampMs = 0
-        """When the target was made; 0 where the next one may be made at once."""
         self.states: StoredStates = NO_STATES
         self._reading: Counter[str] = Counter()  # topic name to how many members name it
 

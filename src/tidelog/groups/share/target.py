@@ -7,7 +7,6 @@ from tidelog.groups.share.assignor import Reader, assign
 from tidelog.groups.share.draft import Draft
 from tidelog.groups.share.group import ShareGroup
 from tidelog.groups.share.room import ShareRoom
-from tidelog.groups.step import Step
 
 
 def rebalance(draft: Draft, room: ShareRoom, topics: Topics, *, changed: bool) -> int:
@@ -23,7 +22,8 @@ def rebalance(draft: Draft, room: ShareRoom, topics: Topics, *, changed: bool) -
             draft.put_epoch(draft.group.epoch + 1, now)
     if _is_assigned(draft.group):
         return 0
-    wait_ms = _wait_ms(draft.step, draft.group)
+    interval_ms = draft.step.context.settings.of_group(draft.group.id).int("share.assignment.interval.ms")
+    wait_ms = draft.group.wait_ms(draft.step.now_ms, interval_ms)
     if wait_ms == 0:
         _assign(draft, topics)
     return wait_ms
@@ -53,13 +53,6 @@ def assignable(group: ShareGroup, topics: Topics) -> dict[Uuid, frozenset[int]]:
 
 def _is_assigned(group: ShareGroup) -> bool:
     return group.epoch <= group.target_epoch
-
-
-def _wait_ms(step: Step, group: ShareGroup) -> int:
-    # By the wall clock, since another coordinator may have assigned. A clock that was set back stops nothing.
-    interval_ms = step.context.settings.of_group(group.id).int("share.assignment.interval.ms")
-    passed_ms = step.now_ms - group.assigned_ms
-    return interval_ms - passed_ms if group.assigned_ms and 0 <= passed_ms < interval_ms else 0
 
 
 def _assign(draft: Draft, topics: Topics) -> None:

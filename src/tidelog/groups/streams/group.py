@@ -3,7 +3,6 @@
 from typing import cast
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs
 from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.epoch_group import EpochGroup, Records
 from tidelog.groups.consumer.states import GroupState
@@ -49,8 +48,6 @@ class StreamsGroup(EpochGroup[StreamsMember, Duty]):
         super().__init__(group_id)
         # A member that must wait for the first assignment is at an epoch all the same: 0 would mean to join.
         self.epoch = self.target_epoch = FIRST_EPOCH
-        self.assigned_ms: TimestampMs = 0
-        """When the target was made; 0 where that is unknown."""
         self.validated_topology_epoch = NO_TOPOLOGY
         self.assignment_configs: tuple[tuple[str, str], ...] = ()
         self.topology: Topology | None = None

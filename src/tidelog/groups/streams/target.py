@@ -62,8 +62,7 @@ def assign_if_due(draft: Draft, room: StreamsRoom, configured: Configured) -> St
     if group.epoch <= group.target_epoch:
         return None
     interval_ms = step.context.settings.of_group(group.id).int("streams.assignment.interval.ms")
-    # By the wall clock, since another coordinator may have assigned. A clock that was set back stops nothing.
-    if group.assigned_ms and 0 <= step.now_ms - group.assigned_ms < interval_ms:
+    if group.wait_ms(step.now_ms, interval_ms):
         why = "Assignment delayed due to the configured assignment interval."
         return Status(StatusCode.ASSIGNMENT_DELAYED, why)
     _assign(draft, configured)

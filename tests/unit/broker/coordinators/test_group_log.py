@@ -174,8 +174,9 @@ def test_a_member_that_falls_silent_is_removed_by_the_clock() -> None:
         answer = await rig.join()
         assert answer.error is ErrorCode.NONE
         await asyncio.sleep(30)
+        now, now_ms = rig.served.now
         beat = rig.served.shard.heartbeat(
-            "readers", answer.member_id, None, answer.generation_id, rig.served.now[0]
+            "readers", answer.member_id, None, answer.generation_id, now, now_ms=now_ms
         )
         assert beat is ErrorCode.UNKNOWN_MEMBER_ID
 

@@ -207,7 +207,7 @@ def test_a_consumer_by_regular_expression_sees_what_it_may_see() -> None:
         answer = await beat(answer.member_epoch)
         assert answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
-    with_cluster(life)
+    with_cluster(life, **{"group.consumer.assignment.interval.ms": "0"})
 
 
 def test_groups_are_listed_and_described_as_far_as_the_client_may_see_them() -> None:

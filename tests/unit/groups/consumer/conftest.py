@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.consumer.messages import HeartbeatRequest
 from tidelog.groups.consumer.topics import TopicInfo
+
+AT_ONCE = {"group.consumer.assignment.interval.ms": 0}
 
 
 def topic_id(name: str) -> bytes:
@@ -93,10 +97,14 @@ class Club:
 
 
 @pytest.fixture
-def club(rig) -> Club:
-    return Club(rig)
+def make_club(make_rig):
+    def make(settings=None, broker=None, groups=None, **topics):
+        configs = GroupConfigs(BrokerConfig(AT_ONCE | (broker or {})), groups)
+        return Club(make_rig(**({"of_groups": configs} | (settings or {}))), **topics)
+
+    return make
 
 
 @pytest.fixture
-def make_club(make_rig):
-    return lambda settings=None, **topics: Club(make_rig(**(settings or {})), **topics)
+def club(make_club) -> Club:
+    return make_club()

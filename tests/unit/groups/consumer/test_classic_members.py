@@ -289,3 +289,18 @@ def test_a_group_that_gave_way_while_the_log_failed_goes_on(club):
     club.reload()
     assert club.rig.state() == "Stable"
     assert club.rig.heartbeat(classic.id, classic.generation) is ErrorCode.NONE
+
+
+def test_classic_members_join_again_once_the_next_assignment_is_due(make_club):
+    club = make_club(broker={"group.consumer.assignment.interval.ms": 1000})
+    one = club.consumer("one")
+    classic = ClassicConsumer(club)
+    assert classic.join().error is ErrorCode.NONE
+    assert classic.sync().error is ErrorCode.NONE, "it does not join again and again meanwhile"
+    assert (classic.generation, classic.partitions) == (1, [])
+    assert classic.beat() is ErrorCode.NONE
+    club.rig.pass_time(1)
+    assert classic.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    converge(classic, one)
+    assert (classic.partitions, one.partitions) == (["t2", "t3"], ["t0", "t1"])
+    assert club.state == "Stable"

@@ -231,3 +231,80 @@ def test_a_new_coordinator_goes_on_where_the_old_one_stopped(club):
     club.converge(one, two)
     assert (one.partitions, two.partitions) == (["t0", "t1"], ["t2", "t3"])
     assert club.epochs == (2, 2)
+
+
+ONCE_A_SECOND = {"group.consumer.assignment.interval.ms": 1000}
+
+
+def test_assignments_keep_their_distance_and_members_come_back_in_time(make_club):
+    club = make_club(broker=ONCE_A_SECOND)
+    one = club.consumer("one")
+    club.rig.pass_time(0.4)
+    two, three = club.consumer("two"), club.consumer("three")
+    assert (two.partitions, two.epoch) == ([], 1)
+    assert club.epochs == (3, 1)
+    assert club.state == "Assigning"
+    assert three.beat().heartbeat_interval_ms == 600
+    assert one.follow().heartbeat_interval_ms == 600
+    assert one.partitions == ["t0", "t1", "t2", "t3"]
+    club.reload()
+    club.rig.pass_time(0.6)
+    assert two.beat().heartbeat_interval_ms == 5000
+    assert club.epochs == (3, 3), "one target for both"
+    club.converge(one, two, three)
+    assert sorted(one.partitions + two.partitions + three.partitions) == ["t0", "t1", "t2", "t3"]
+    assert club.state == "Stable"
+
+
+def test_a_group_may_have_an_assignment_interval_of_its_own(make_club):
+    club = make_club(broker=ONCE_A_SECOND, groups={"g": {"consumer.assignment.interval.ms": "0"}})
+    club.consumer("one")
+    club.consumer("two")
+    assert club.epochs == (2, 2)
+
+
+def test_a_clock_that_was_set_back_delays_no_assignment(make_club):
+    club = make_club(broker=ONCE_A_SECOND)
+    club.consumer("one")
+    club.rig.now -= 60
+    club.consumer("two")
+    assert club.epochs == (2, 2)
+
+
+def test_an_assignment_of_nothing_delays_no_other(make_club):
+    club = make_club(broker=ONCE_A_SECOND)
+    one = club.consumer("one", subscribed_topic_names=("later",))
+    assert (one.partitions, one.epoch) == ([], 1)
+    club.set_topics(t=4, later=2)
+    one.beat()
+    assert one.partitions == ["later0", "later1"]
+
+
+def test_a_member_lets_go_of_what_it_reads_no_more_before_the_next_assignment(make_club):
+    club = make_club(broker=ONCE_A_SECOND, t=2, u=2)
+    one = club.consumer("one", subscribed_topic_names=("t", "u"))
+    one.beat(subscribed_topic_names=("u",))
+    assert one.partitions == ["u0", "u1"]
+    one.follow()
+    one.beat(subscribed_topic_names=("t", "u"))
+    one.follow()
+    assert one.partitions == ["u0", "u1"]
+    assert club.epochs == (3, 1)
+    club.rig.pass_time(1)
+    one.follow()
+    assert one.partitions == ["t0", "t1", "u0", "u1"]
+    assert (one.epoch, club.state) == (3, "Stable")
+
+
+def test_what_a_member_reads_no_more_goes_one_topic_after_the_other(make_club):
+    club = make_club(broker=ONCE_A_SECOND, t=1, u=1, v=1)
+    one = club.consumer("one", subscribed_topic_names=("t", "u", "v"))
+    one.beat(subscribed_topic_names=("u", "v"))
+    one.beat(subscribed_topic_names=("v",))
+    for _ in range(3):
+        one.follow()
+        assert one.epoch == 1
+    assert one.partitions == ["v0"]
+    club.rig.pass_time(1)
+    assert one.follow().member_epoch == club.epochs[0]
+    assert club.state == "Stable"

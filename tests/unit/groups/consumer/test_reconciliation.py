@@ -27,6 +27,29 @@ def held(*numbers):
     [
         # The epoch is the target's already.
         (Holding(5, 4, STABLE, parts(1)), parts(1), held(1), None, Holding(5, 4, STABLE, parts(1))),
+        # It is, and the member reads a topic no more, before the next target.
+        (
+            Holding(5, 4, STABLE, parts(1, 2)),
+            parts(1),
+            held(1, 2),
+            None,
+            Holding(5, 4, UNREVOKED, parts(1), parts(2)),
+        ),
+        (
+            Holding(5, 4, UNREVOKED, parts(1), parts(2)),
+            parts(1),
+            held(1, 2),
+            {},
+            Holding(5, 4, STABLE, parts(1)),
+        ),
+        # Another one while it lets go of the first.
+        (
+            Holding(5, 4, UNREVOKED, parts(1), parts(2)),
+            {},
+            held(1, 2),
+            parts(1),
+            Holding(5, 4, UNREVOKED, {}, parts(1)),
+        ),
         # New partitions, all free.
         (Holding(), parts(1, 2), held(), {}, Holding(5, 0, STABLE, parts(1, 2))),
         # One of two is with somebody else.

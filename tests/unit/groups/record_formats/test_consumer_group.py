@@ -5,6 +5,7 @@ import pytest
 from tidelog.groups.record_formats import consumer_group as formats
 from tidelog.groups.record_formats.consumer_group import (
     ClassicProtocols,
+    ConsumerTarget,
     GroupEpoch,
     Key,
     ResolvedPattern,
@@ -37,7 +38,13 @@ def test_keys():
             GroupEpoch(7, -2),
             "0000 00000007 01 00 08 fffffffffffffffe",
         ),
-        (formats.encode_target_epoch, formats.decode_target_epoch, 9, "0000 00000009 00"),
+        (formats.encode_target_epoch, formats.decode_target_epoch, ConsumerTarget(9), "0000 00000009 00"),
+        (
+            formats.encode_target_epoch,
+            formats.decode_target_epoch,
+            ConsumerTarget(9, 1_700_000_000_000),
+            "0000 00000009 01 00 08 0000018bcfe56800",
+        ),
         (formats.encode_target, formats.decode_target, {}, "0000 01 00"),
         (
             formats.encode_target,

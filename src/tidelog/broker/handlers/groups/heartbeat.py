@@ -16,7 +16,13 @@ def handle(context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
         # some clients (aiokafka) end their heartbeats over an answer that they do not expect here.
         is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error.code)
+    now, now_ms = served.now
     code = served.shard.heartbeat(
-        request.group_id, request.member_id, request.group_instance_id, request.generation_id, served.now[0]
+        request.group_id,
+        request.member_id,
+        request.group_instance_id,
+        request.generation_id,
+        now,
+        now_ms=now_ms,
     )
     return HeartbeatResponse(error_code=code)
