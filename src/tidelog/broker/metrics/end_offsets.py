@@ -1,14 +1,15 @@
 """Learns where the partitions end that groups of this broker read, also those that other brokers lead.
 
 A sampler asks every few seconds: itself, or the leader with one ListOffsets request for all of its
-partitions. The end is the high watermark, up to which every consumer can read that does not wait for the
-end of transactions. Runs only on brokers that serve metrics.
+partitions, and another for the log start offsets of those that queues read. The end is the high watermark, up
+to which every consumer can read that does not wait for the end of transactions. Runs only on brokers that
+serve metrics.
 """
 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 
 from tidelog.base.errors import ErrorCode, TidelogError
 from tidelog.base.ids import ANY_REPLICA, NodeId, Offset
@@ -33,6 +34,7 @@ ANSWER_SECONDS = 4.0
 LANE = "lag"
 VERSION = 6
 LATEST = -1
+EARLIEST = -2
 READ_UNCOMMITTED = 0
 
 Place = tuple[str, int]
@@ -44,6 +46,8 @@ class EndOffsets:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._histories: dict[Place, EndHistory] = {}
+        self._starts: dict[Place, Offset] = {}
+        """Log start offsets of partitions that share groups read, and others lead; 0 until they say."""
         self._round = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -66,6 +70,11 @@ class EndOffsets:
         partition = self._led_here(place)
         return (history.end if partition is None else partition.high_watermark), history
 
+    def start_of(self, place: Place) -> Offset:
+        """Returns the log start offset of a partition that a share group reads, as far as is known."""
+        partition = self._led_here(place)
+        return self._starts.get(place, 0) if partition is None else partition.log.start
+
     async def _run(self) -> None:
         while True:
             try:
@@ -78,14 +87,16 @@ class EndOffsets:
         """One round: what groups read now, here and at the other leaders."""
         elsewhere = await self._sample_here()
         asking = [
-            self._ask(leader, places[first : first + PARTITIONS_A_REQUEST])
+            asking
             for leader, places in elsewhere.items()
             for first in range(0, len(places), PARTITIONS_A_REQUEST)
+            for asking in self._questions(leader, places[first : first + PARTITIONS_A_REQUEST])
         ]
         if asking:
             await asyncio.gather(*asking)
         for place in [place for place, one in self._histories.items() if one.wanted_in != self._round]:
             del self._histories[place]
+            self._starts.pop(place, None)
 
     async def _sample_here(self) -> dict[NodeId, list[Place]]:
         """Returns the partitions that others lead, by leader."""
@@ -117,7 +128,9 @@ class EndOffsets:
         for shares in self._services.share_states.service:
             for place in list(shares.shard_as_written):
                 if (of_queue := topics.get(place.topic_id)) is not None:
-                    yield of_queue.name, place.partition
+                    if (read := (of_queue.name, place.partition)) in self._histories:
+                        self._starts.setdefault(read, 0)
+                    yield read
 
     def _history(self, place: Place) -> EndHistory | None:
         history = self._histories.get(place)
@@ -127,6 +140,23 @@ class EndOffsets:
 
     def _led_here(self, place: Place) -> Partition | None:
         return self._services.partitions.led(*place)
+
+    def _questions(self, leader: NodeId, places: list[Place]) -> Iterator[Coroutine[None, None, None]]:
+        yield self._ask(leader, places)
+        if of_queues := [place for place in places if place in self._starts]:
+            yield self._ask_starts(leader, of_queues)
+
+    async def _ask_starts(self, leader: NodeId, places: list[Place]) -> None:
+        try:
+            answer = await ask_ends(self._services, leader, places, EARLIEST)
+        except (OSError, TidelogError) as error:
+            log.debug("broker %d did not say where %d partitions start: %s", leader, len(places), error)
+            return
+        for topic in answer.topics:
+            for one in topic.partitions:
+                place = topic.name, one.partition_index
+                if place in self._starts and one.error_code == ErrorCode.NONE:
+                    self._starts[place] = max(0, one.offset)
 
     async def _ask(self, leader: NodeId, places: list[Place]) -> None:
         try:
@@ -143,12 +173,15 @@ class EndOffsets:
                     history.add(now, one.offset)
 
 
-async def ask_ends(services: Services, leader: NodeId, places: Iterable[Place]) -> ListOffsetsResponse:
-    """Where the partitions end that a broker leads. OSError or TidelogError where it does not say."""
+async def ask_ends(
+    services: Services, leader: NodeId, places: Iterable[Place], timestamp: int = LATEST
+) -> ListOffsetsResponse:
+    """Where the partitions end that a broker leads, or start with EARLIEST. OSError or TidelogError where it
+    does not say."""
     topics: dict[str, ListOffsetsTopic] = {}
     for topic, index in places:
         asked = topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[]))
-        asked.partitions.append(ListOffsetsPartition(partition_index=index, timestamp=LATEST))
+        asked.partitions.append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
     request = ListOffsetsRequest(
         replica_id=ANY_REPLICA, isolation_level=READ_UNCOMMITTED, topics=list(topics.values())
     )

@@ -34,8 +34,11 @@ class ShareLagCollector:
                 if topic is not None and end is not None and start != NO_START_OFFSET:
                     key = place.group_id, topic.name
                     depth, age = found.get(key, (0, 0.0))
-                    depth += max(0, end[0] - start - max(0, finished))
-                    found[key] = depth, max(age, end[1].age(start, self._clock.monotonic(), end[0]))
+                    there = max(start, self._ends.start_of((topic.name, place.partition)))
+                    # Of finished records it is not known how many retention took: the smaller one is right
+                    # for an empty log, and never less than what is there.
+                    depth += max(0, min(end[0] - start - max(0, finished), end[0] - there))
+                    found[key] = depth, max(age, end[1].age(there, self._clock.monotonic(), end[0]))
                 looked_at += 1
                 if looked_at % STATES_A_TURN == 0:
                     yield

@@ -197,7 +197,7 @@ def _reported(part: Any, leader: int) -> QueuePartition:
         place,
         start_offset=_known(part.start_offset),
         end_offset=_known(part.readable_end),
-        depth=max(0, part.readable_end - part.start_offset - part.done),
+        depth=max(0, part.readable_end - max(part.start_offset, part.log_start_offset) - part.done),
         in_flight=part.acquired,
         scheduled=_known(part.scheduled),
         delayed=part.delayed,

@@ -47,6 +47,7 @@ class DescribedSharePartition(Message):
     start_offset: int = -1
     end_offset: int = -1
     readable_end: int = -1
+    log_start_offset: int = -1
     available: int = 0
     acquired: int = 0
     scheduled: int = 0
@@ -95,6 +96,7 @@ DescribeSharePartitionsResponse 20006 resp 0-0 flex=0
   start_offset i64 =-1
   end_offset i64 =-1
   readable_end i64 =-1
+  log_start_offset i64 =-1
   available i64
   acquired i64
   scheduled i64

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.rigs import virtual_time
 from tests.rigs.quotas import StillClock
@@ -10,12 +10,17 @@ from tests.rigs.scrape import Scraped, filled
 from tests.rigs.shares import GROUP, TOPIC, TOPIC_ID, ShareRig
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.metrics.end_history import EndHistory
-from tidelog.broker.metrics.end_offsets import EndOffsets
+from tidelog.broker.metrics.end_offsets import EARLIEST, LATEST, EndOffsets
 from tidelog.broker.metrics.share_lag import ShareLagCollector
 from tidelog.broker.metrics.shares import SharesCollector
 from tidelog.metrics.collectors import Collectors
 from tidelog.shares.place import SharePlace
 from tidelog.shares.states import NO_START_OFFSET, AckType
+from tidelog.wire.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 
 WAIT = {"max_wait_ms": 500}
 END = 100
@@ -111,7 +116,9 @@ def test_a_broker_without_share_groups_shows_nothing_of_them() -> None:
     virtual_time.run(run())
 
 
-def lag(starts: dict[str, tuple[int, int]], *, groups_max: int = 10, known: bool = True) -> Scraped:
+def lag(
+    starts: dict[str, tuple[int, int]], *, groups_max: int = 10, known: bool = True, log_start: int = 0
+) -> Scraped:
     """A queue a group, in a partition that ended at 0 ten seconds ago and ends at 100 now."""
     shard = SimpleNamespace(
         starts=lambda: [(SharePlace(group, TOPIC_ID, 0), *start) for group, start in starts.items()]
@@ -125,7 +132,8 @@ def lag(starts: dict[str, tuple[int, int]], *, groups_max: int = 10, known: bool
     clock, history = StillClock(), EndHistory()
     history.add(clock.now - 10, 0)
     history.add(clock.now, END)
-    ends: Any = SimpleNamespace(find=({(TOPIC, 0): (END, history)} if known else {}).get)
+    found = {(TOPIC, 0): (END, history)} if known else {}
+    ends: Any = SimpleNamespace(find=found.get, start_of={(TOPIC, 0): log_start}.__getitem__)
     collectors = Collectors()
     collectors.add("queues", ShareLagCollector(services, ends, clock).collect)
     return filled(collectors)
@@ -139,6 +147,18 @@ def test_depth_counts_what_is_not_finished() -> None:
     assert page.value("tidelog_share_group_oldest_record_seconds", group="done") == 0
     assert page.value("tidelog_share_group_depth_records", group="unknown") == 10
     assert page.values("tidelog_share_group_depth_records", group="new") == []
+
+
+def test_records_that_retention_took_are_not_counted() -> None:
+    behind = {"behind": (20, 30), "ahead": (95, 1)}
+    page = lag(behind, log_start=90)
+    assert page.value("tidelog_share_group_depth_records", group="behind") == 10
+    assert page.value("tidelog_share_group_oldest_record_seconds", group="behind") == 1.0
+    assert page.value("tidelog_share_group_depth_records", group="ahead") == 4
+    empty = lag(behind, log_start=END)
+    assert empty.value("tidelog_share_group_depth_records", group="behind") == 0
+    assert empty.value("tidelog_share_group_oldest_record_seconds", group="behind") == 0
+    assert empty.value("tidelog_share_group_depth_records", group="ahead") == 0
 
 
 def test_the_deepest_queues_are_shown_and_no_end_is_no_depth() -> None:
@@ -156,3 +176,46 @@ def test_ends_are_sampled_where_queues_are() -> None:
         share_states=SimpleNamespace(service=[SimpleNamespace(shard_as_written=shard)]),
     )
     assert list(EndOffsets(services)._wanted()) == [(TOPIC, 4)]
+
+
+def test_other_leaders_say_where_the_logs_of_queues_start() -> None:
+    class Peers:
+        asked: ClassVar[list[tuple[int, str, int]]] = []
+
+        async def call(self, leader: int, _key: Any, _version: int, request: Any, **_: Any) -> Any:
+            answers = []
+            for topic in request.topics:
+                for one in topic.partitions:
+                    self.asked.append((leader, topic.name, one.timestamp))
+                    offset = END if one.timestamp == LATEST else 90
+                    answer = ListOffsetsPartitionResponse(partition_index=one.partition_index, offset=offset)
+                    answers.append(ListOffsetsTopicResponse(name=topic.name, partitions=[answer]))
+            return ListOffsetsResponse(topics=answers)
+
+    image = SimpleNamespace(
+        topics_by_id={TOPIC_ID: SimpleNamespace(name=TOPIC)}, partition=lambda *_: SimpleNamespace(leader=2)
+    )
+    offsets = SimpleNamespace(group_ids=lambda: ["c"], of_group=lambda _: {"plain": [0]})
+    consumers = SimpleNamespace(durable=SimpleNamespace(offsets=offsets))
+    queues = [SharePlace("g", TOPIC_ID, 0)]
+    services: Any = SimpleNamespace(
+        groups=[SimpleNamespace(shard_as_written=consumers)],
+        metadata=SimpleNamespace(image=image),
+        share_states=SimpleNamespace(service=[SimpleNamespace(shard_as_written=queues)]),
+        partitions=SimpleNamespace(led=lambda *_: None),
+        clock=StillClock(),
+        peers=Peers(),
+    )
+
+    async def run() -> None:
+        ends = EndOffsets(services)
+        for _ in range(2):
+            await ends.sample()
+        assert ends.start_of((TOPIC, 0)) == 90
+        assert ends.start_of(("plain", 0)) == 0
+        assert (2, "plain", EARLIEST) not in Peers.asked
+        queues.clear()
+        await ends.sample()
+        assert ends.start_of((TOPIC, 0)) == 0
+
+    virtual_time.run(run())

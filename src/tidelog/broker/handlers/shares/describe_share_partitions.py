@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import TimestampMs
 from tidelog.broker.handlers.shares.served import check_offered, persister_of, shares_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.shares.led_share import LedShare
@@ -132,8 +133,7 @@ async def _stored(
                 yield _refused(place, partition, error)
                 return
             if stored is not None and partition.is_leader:
-                stored.share.wake(services.clock.now_ms())
-                yield _of_stored(stored, states_from)
+                yield _of_stored(stored, states_from, services.clock.now_ms())
 
 
 def _refused(place: SharePlace, partition: Partition, error: KafkaError) -> DescribedSharePartition:
@@ -147,8 +147,12 @@ def _refused(place: SharePlace, partition: Partition, error: KafkaError) -> Desc
     )
 
 
-def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartition:
+def _of_stored(stored: "StoredShare", states_from: int, now_ms: TimestampMs) -> DescribedSharePartition:
+    start = stored.share.start_offset
+    stored.share.move_start(stored.partition.log.start)  # as a member's fetch does
+    stored.share.wake(now_ms)
     answer = _described(stored, states_from)
+    answer.start_offset = start
     answer.scheduled = NOT_KNOWN
     if (due_ms := stored.share.next_due_ms) is not None:
         answer.next_due_ms = due_ms
@@ -185,6 +189,7 @@ def _described(seen: SeenShare, states_from: int) -> DescribedSharePartition:
         start_offset=summary.start_offset,
         end_offset=summary.end_offset,
         readable_end=summary.readable_end,
+        log_start_offset=seen.partition.log.start,
         available=summary.available,
         acquired=summary.acquired,
         scheduled=summary.scheduled,

@@ -156,6 +156,30 @@ def test_a_named_partition_that_no_member_reads_is_looked_up_in_the_stored_state
     virtual_time.run(run())
 
 
+def test_records_that_retention_took_are_not_counted_in_the_stored_state() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        for _ in range(3):
+            rig.produce(*[b"x"] * 3)
+        rig.store.start_offset, rig.store.state_epoch = 1, 7
+        rig.store.batches = [
+            StateBatch(
+                first_offset=1, last_offset=7, delivery_state=DeliveryState.AVAILABLE, delivery_count=4
+            )
+        ]
+        rig.partition.log.delete_before(6)
+        [found] = await described(rig, group_id=GROUP, topics=named(0))
+        assert (found.start_offset, found.log_start_offset, found.readable_end, found.done) == (1, 6, 9, 0)
+        assert [(one.count, one.records) for one in found.delivery_counts] == [(4, 2)]
+        rig.partition.log.delete_before(9)
+        [found] = await described(rig, group_id=GROUP, topics=named(0))
+        assert (found.start_offset, found.log_start_offset, found.readable_end, found.done) == (1, 9, 9, 0)
+        assert found.delivery_counts == []
+        assert rig.store.writes == []
+
+    virtual_time.run(run())
+
+
 def _delayed(offset: int, available_at: int) -> StateBatch:
     return StateBatch(
         first_offset=offset,
