@@ -54,6 +54,7 @@ class Bench:
         data = write.PartitionData(
             partition=0,
             state_epoch=1,
+            leader_epoch=-1,
             start_offset=0,
             state_batches=[
                 write.StateBatch(first_offset=2 * n, last_offset=2 * n, delivery_state=2, delivery_count=1)
@@ -61,7 +62,9 @@ class Bench:
             ],
         )
         topic = write.WriteStateData(topic_id=TOPIC_ID, partitions=[data])
-        await self.broker.persister.write(write.WriteShareGroupStateRequest(group_id=GROUP, topics=[topic]))
+        request = write.WriteShareGroupStateRequest(group_id=GROUP, topics=[topic])
+        response = await self.broker.persister.write(request)
+        assert not response.results[0].partitions[0].error_code
         written = time.perf_counter()
         self.cluster.lead(1)
         await asyncio.gather(*self.broker.states.service._loading.values())
