@@ -29,6 +29,8 @@ class StateWrite(NamedTuple):
     """More of this write follows. Only its batches count: the rest changes with the last part."""
     log_end: Offset = NO_LOG_END
     """Where the log of the partition ends, if it lost records of which something is stored."""
+    is_continued: bool = False
+    """An earlier part of the same request, with the same sequence, is stored."""
 
     def parts(self) -> "list[StateWrite]":
         """Returns writes that fit a record each. All but the last only store batches, which are true by
@@ -36,8 +38,11 @@ class StateWrite(NamedTuple):
         if len(self.batches) <= RECORD_BATCHES:
             return [self]
         split = [self.batches[at : at + RECORD_BATCHES] for at in range(0, len(self.batches), RECORD_BATCHES)]
-        partial = [self._replace(batches=batches, is_partial=True) for batches in split[:-1]]
-        return [*partial, self._replace(batches=split[-1])]
+        partial = [
+            self._replace(batches=batches, is_partial=True, is_continued=at > 0)
+            for at, batches in enumerate(split[:-1])
+        ]
+        return [*partial, self._replace(batches=split[-1], is_continued=True)]
 
 
 class StateRead(NamedTuple):

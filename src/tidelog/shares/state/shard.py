@@ -123,7 +123,9 @@ class ShareStateShard:
             return _refused(refusals.old_state_epoch(write.state_epoch, state))
         if write.sequence != NO_SEQUENCE and write.leader_epoch > state.leader_epoch:
             return _refused(refusals.not_read(write.leader_epoch, state))
-        if NO_SEQUENCE != write.sequence <= state.sequence:
+        # The parts of one request share a sequence.
+        lowest = state.sequence if write.is_continued else state.sequence + 1
+        if NO_SEQUENCE != write.sequence < lowest:
             return _refused(refusals.late(write.sequence, state))
         before = state.window.start if write.log_end == NO_LOG_END else min(state.window.start, write.log_end)
         start = max(before, write.start_offset)
@@ -132,7 +134,9 @@ class ShareStateShard:
             return _refused(refusal)
         leader_epoch = max(state.leader_epoch, write.leader_epoch)
         if write.is_partial:
-            update = state.unchanged()._replace(leader_epoch=leader_epoch, batches=write.batches)
+            update = state.unchanged()._replace(
+                leader_epoch=leader_epoch, batches=write.batches, sequence=max(state.sequence, write.sequence)
+            )
         else:
             update = Update(
                 state.snapshot_epoch,

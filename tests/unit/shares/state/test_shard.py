@@ -397,6 +397,36 @@ def test_parts_of_a_write_change_only_records_until_the_last() -> None:
     assert (coordinator.state().start_offset, coordinator.state().dead_letters) == (7, None)
 
 
+def test_a_part_of_a_write_that_arrives_late_is_refused(coordinator: Coordinator) -> None:
+    """Its leader gave up on that write between the parts, and sends the parts of the next."""
+    coordinator.initialize()
+    coordinator.read()
+
+    def part(batch: StateBatch, sequence: int, *, is_partial: bool = True) -> KafkaError | None:
+        write = StateWrite(1, 0, 0, (batch,), 0, None, sequence, is_partial)
+        return coordinator.log.write(coordinator.shard.write(PLACE, write)).answer
+
+    late = StateBatch(7, 7, DeliveryState.AVAILABLE, 1)
+    assert part(done(7), 12) is None
+    assert code(part(late, 10)) is ErrorCode.INVALID_REQUEST
+    coordinator.load()
+    assert code(part(late, 12)) is ErrorCode.INVALID_REQUEST
+    assert part(done(9), 13, is_partial=False) is None
+    assert coordinator.state().batches == (done(7), done(9))
+
+
+def test_the_parts_of_one_request_have_one_sequence(coordinator: Coordinator) -> None:
+    coordinator.initialize()
+    coordinator.read()
+    write = alternating(2 * RECORD_BATCHES + 1)._replace(leader_epoch=0, sequence=3)
+    for part in write.parts():
+        assert coordinator.log.write(coordinator.shard.write(PLACE, part)).answer is None
+    for part in write.parts():
+        again = coordinator.log.write(coordinator.shard.write(PLACE, part)).answer
+        assert (again is None) == part.is_continued  # the coordinator ends a request with the first refusal
+    assert coordinator.state().batches == tuple(write.batches)
+
+
 def test_a_log_that_refuses_a_snapshot_gets_it_later() -> None:
     coordinator = Coordinator(updates_per_snapshot=1)
     coordinator.initialize()
