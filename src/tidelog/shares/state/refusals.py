@@ -4,9 +4,14 @@ from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset
-from tidelog.shares.state.settings import DELAYED_RECORDS_MAX, RECORD_BATCHES, WINDOW_RECORDS_MAX
+from tidelog.shares.state.settings import (
+    DEAD_LETTERS_MAX,
+    DELAYED_RECORDS_MAX,
+    RECORD_BATCHES,
+    WINDOW_RECORDS_MAX,
+)
 from tidelog.shares.state.stored import StoredState
-from tidelog.shares.states import AT_ONCE, NO_START_OFFSET, DeliveryState, StateBatch
+from tidelog.shares.states import AT_ONCE, NO_START_OFFSET, DeadLetterWrite, DeliveryState, StateBatch
 
 
 def negative() -> KafkaError:
@@ -47,6 +52,27 @@ def not_read(epoch: Epoch, state: StoredState) -> KafkaError:
 
 def late(sequence: int, state: StoredState) -> KafkaError:
     return _invalid(f"a write of sequence {sequence} came late: {state.sequence} is stored")
+
+
+def of_start(start: Offset) -> KafkaError | None:
+    """What is wrong with the offset at which a state would begin."""
+    return _invalid(f"a start offset of {start}") if start < NO_START_OFFSET else None
+
+
+def of_dead_letters(begun: DeadLetterWrite | None) -> KafkaError | None:
+    """What is wrong with a batch of dead letters that would be stored as begun."""
+    if begun is None:
+        return None
+    if min(begun.producer_id, begun.producer_epoch, begun.first_sequence, begun.partition) < 0:
+        return _invalid(f"a write of dead letters with a negative number: {begun}")
+    letters, least = 0, 0
+    for first, last in begun.offsets:
+        if not least <= first <= last:
+            return _invalid(f"dead letters from offset {first} to {last}, behind {least - 1}")
+        letters, least = letters + last - first + 1, last + 1
+    if not 0 < letters <= DEAD_LETTERS_MAX:
+        return _invalid(f"a write of {letters} dead letters: 1 to {DEAD_LETTERS_MAX} are possible")
+    return None
 
 
 def of_batches(batches: Sequence[StateBatch], start: Offset) -> KafkaError | None:

@@ -11,6 +11,10 @@ is a mistake, and would take memory for each offset in between."""
 DELAYED_RECORDS_MAX = 20_000_000
 """How many delayed records a write may store: twice what the broker allows. Each has a time in memory."""
 
+DEAD_LETTERS_MAX = 8192
+"""How many dead letters a batch that is begun may have: many more than a leader puts into one. The leader
+after it takes them up one by one."""
+
 RECORD_BATCHES = 4096
 """State batches in one record, some 130 kB at the most: no record comes near the limit of a message."""
 

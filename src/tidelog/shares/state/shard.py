@@ -76,6 +76,9 @@ class ShareStateShard:
         state = self._states.get(place)
         if place.partition < 0:
             return _refused(refusals.negative())
+        refusal = refusals.of_start(start_offset)
+        if refusal is not None:
+            return _refused(refusal)
         if state is not None and ANY_EPOCH != state_epoch < state.state_epoch:
             return _refused(refusals.old_state_epoch(state_epoch, state))
         if not self._has_partition(place.topic_id, place.partition):
@@ -129,7 +132,7 @@ class ShareStateShard:
             return _refused(refusals.late(write.sequence, state))
         before = state.window.start if write.log_end == NO_LOG_END else min(state.window.start, write.log_end)
         start = max(before, write.start_offset)
-        refusal = refusals.of_batches(write.batches, start)
+        refusal = refusals.of_batches(write.batches, start) or refusals.of_dead_letters(write.dead_letters)
         if refusal is not None:
             return _refused(refusal)
         leader_epoch = max(state.leader_epoch, write.leader_epoch)

@@ -15,6 +15,7 @@ from tidelog.shares.state.records import (
 )
 from tidelog.shares.state.requests import StateRead, StateSummary, StateWrite
 from tidelog.shares.state.settings import (
+    DEAD_LETTERS_MAX,
     DELAYED_RECORDS_MAX,
     RECORD_BATCHES,
     WINDOW_RECORDS_MAX,
@@ -270,6 +271,41 @@ def test_bad_batches_change_nothing(coordinator: Coordinator, batch: StateBatch)
     coordinator.initialize()
     assert code(coordinator.write(done(1), batch)) is ErrorCode.INVALID_REQUEST
     assert coordinator.state() == ShareState(1, 0)
+
+
+@pytest.mark.parametrize("start", [-5, -2])
+def test_a_state_does_not_begin_at_a_negative_offset(coordinator: Coordinator, start: int) -> None:
+    """(It was stored, and the group got no records of the partition.)"""
+    assert code(coordinator.initialize(start=start)) is ErrorCode.INVALID_REQUEST
+    assert not list(coordinator.shard)
+    assert coordinator.initialize(start=-1) is None  # where the group's setting says
+    assert code(coordinator.initialize(epoch=2, start=start)) is ErrorCode.INVALID_REQUEST
+    assert coordinator.state() == ShareState(1, -1)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        LETTERS._replace(offsets=()),
+        LETTERS._replace(offsets=((4, 3),)),
+        LETTERS._replace(offsets=((-1, 3),)),
+        LETTERS._replace(offsets=((5, 8), (8, 9))),
+        LETTERS._replace(offsets=((5, 8), (0, 1))),
+        LETTERS._replace(offsets=((0, DEAD_LETTERS_MAX),)),
+        LETTERS._replace(offsets=((0, 1 << 62),)),
+        LETTERS._replace(producer_id=-1),
+        LETTERS._replace(producer_epoch=-1),
+        LETTERS._replace(first_sequence=-1),
+        LETTERS._replace(partition=-1),
+    ],
+)
+def test_dead_letters_that_cannot_have_been_begun_change_nothing(
+    coordinator: Coordinator, letters: DeadLetterWrite
+) -> None:
+    coordinator.initialize()
+    assert code(coordinator.write(done(1), letters=letters)) is ErrorCode.INVALID_REQUEST
+    assert coordinator.state() == ShareState(1, 0)
+    assert coordinator.write(letters=LETTERS._replace(offsets=((0, DEAD_LETTERS_MAX - 1),))) is None
 
 
 @pytest.mark.parametrize(
