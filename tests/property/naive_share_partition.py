@@ -51,7 +51,7 @@ class NaivePartition:
 
     def last_deliverable(self) -> int:
         if self.count_of(DELAYED) >= self.limits.delayed_max:
-            return self.end - 1
+            return self.start - 1
         return max(self.end, self.start + self.limits.window_max) - 1
 
     def next_offset(self) -> int | None:

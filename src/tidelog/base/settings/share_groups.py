@@ -203,7 +203,8 @@ SETTINGS = (
         Kind.INT,
         100_000,
         "How many records of one partition may wait for a retry in one share group. At the limit, the "
-        "partition delivers no new records until some of these are due.",
+        "partition delivers nothing until some of these are due. Records that are in flight by then may "
+        "still be added.",
         minimum=1_000,
         maximum=10_000_000,
         dynamic=Dynamic.CLUSTER_WIDE,

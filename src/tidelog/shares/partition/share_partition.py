@@ -330,10 +330,11 @@ class SharePartition:
     # Within
 
     def _last_deliverable(self) -> Offset:
-        """While the window is full, or too many records wait for a retry, only the window is delivered."""
+        """While the window is full, only the window is delivered; while too many records wait for a retry,
+        nothing is, as each may have to wait again. The first that are due change that."""
         window, limits = self._window, self.limits
         if window.delayed >= limits.delayed_max:
-            return window.end - 1
+            return window.start - 1
         return max(window.end, window.start + limits.window_max) - 1
 
     def _renew(self, index: int, bits: BitSet, now: float) -> None:

@@ -32,3 +32,18 @@ def test_many_locks_that_end_together_are_released_by_chunk() -> None:
     unsaved = share.take_unsaved()
     assert unsaved is not None
     assert len(unsaved.delays) == 2
+
+
+def test_nothing_is_delivered_while_too_many_records_wait_for_a_retry() -> None:
+    """(The rest of the window was, so that four times the limit waited.)"""
+    share = SharePartition(ShareState(0, 0), Limits(backoff_ms=60_000, delayed_max=100))
+    share.schedule(0, 499)
+    share.due(0, 499)  # in the window, and never delivered
+    while (offset := share.next_offset()) is not None:
+        [taken] = share.acquire("anna", offset, 499, records_max=10, now=0.0)
+        released = AckBatch(taken.first, taken.last, [AckType.RELEASE])
+        assert share.acknowledge("anna", [released], 0.0, NOW_MS) is None
+    assert share.delayed == 100
+    assert not share.acquire("anna", 100, 499, records_max=10, now=0.0)
+    share.wake(NOW_MS + 60_000)
+    assert (share.delayed, share.next_offset()) == (0, 0)
