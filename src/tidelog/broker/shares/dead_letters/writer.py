@@ -110,6 +110,7 @@ class DeadLetters:
                         return
                     if not isinstance(error, HeldUpError | KafkaError | OSError):
                         log.exception("dead letters of share group %s", group_id)
+                    led.changed()  # the batch before may be written, and wait for the save of this one
                     self.failed[group_id] += 1
                     self._note(led, hold_up, str(error) or type(error).__name__)
                     await hold_up.pause(changed)

@@ -13,6 +13,7 @@ from tests.rigs.dead_letters import DLQ, DLQ_ID, ENABLED, NOW_MS, LetterRig, hea
 from tests.rigs.shares import GROUP, TOPIC_ID
 from tidelog.base.config.config import load
 from tidelog.base.errors import ErrorCode
+from tidelog.broker.shares.dead_letters.job import LETTERS_MAX
 from tidelog.broker.shares.dead_letters.writer import PAUSE_SECONDS_MAX
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.shares.dead_letters.letters import NO_RECORD, TOO_LARGE, Reason
@@ -385,6 +386,23 @@ def test_many_dead_letters_come_in_order_and_in_several_batches() -> None:
         assert [int(header(letter, "offset")) for letter in letters] == list(range(120))
         assert 120 * 20_000 // (256 * 1024) <= rig.broker2.produced <= 20
         assert {one.producer_id for data in rig.store.writes for one in data.dead_letter_writes} == {70}
+
+    run(test)
+
+
+def test_a_batch_that_is_written_is_saved_though_the_next_is_held_up() -> None:
+    """(It was saved with the next, or after ten seconds.)"""
+
+    async def test() -> None:
+        rig = LetterRig()
+        rig.produce(*[b"bad"] * (LETTERS_MAX + 1))
+        rig.broker2.after_write = lambda: rig.add_topic({})  # it takes no more
+        await reject(rig, LETTERS_MAX + 1)
+        await asyncio.sleep(0.3)
+        assert len(rig.broker2.letters) == LETTERS_MAX
+        assert "does not take dead letters" in rig.problem
+        assert rig.store.start_offset == LETTERS_MAX
+        assert not rig.letter_store.begun
 
     run(test)
 
