@@ -3,18 +3,22 @@
     python -m benches.share_state
 
 Writes of one record each, as one-by-one acknowledgements save them, over several share partitions at once;
-then the time to load a coordinator whose state has many records in flight, and to read that state.
+then the time to load a coordinator whose state has many records in flight, to read that state, and to load a
+share partition from it: how long, and how much of the CPU a turn of the event loop takes at most meanwhile.
 """
 
 import asyncio
+import gc
 import time
 from typing import Any
 
 from tests.rigs.share_states import GROUP, PARTITIONS, StateCluster
-from tests.rigs.shares import TOPIC_ID
+from tests.rigs.shares import TOPIC_ID, ShareRig
+from tidelog.broker.shares.share_partitions import SharePartitions
 from tidelog.wire.messages import write_share_group_state as write
 
 SECONDS = 3.0
+PRODUCED = 10_000
 
 
 class Bench:
@@ -73,6 +77,23 @@ class Bench:
         assert len(result.state_batches) == records
         return written - began, loaded - written, time.perf_counter() - loaded
 
+    async def share_partition(self, records: int) -> tuple[float, float]:
+        """Seconds until a share partition with the state of `load` is loaded, and of CPU in its longest
+        turn."""
+        rig = ShareRig()
+        for _ in range(2 * records // PRODUCED):
+            rig.produce(*[b""] * PRODUCED)
+        rig.shares = SharePartitions(rig.clock, rig.metadata, rig.hosted, self.broker.persister)
+        gc.freeze()  # as a broker does
+        began = time.perf_counter()
+        led = rig.shares.find(GROUP, TOPIC_ID, 0)
+        longest, before = 0.0, time.process_time()
+        while not led.is_loaded:
+            await asyncio.sleep(0)
+            now = time.process_time()
+            longest, before = max(longest, now - before), now
+        return time.perf_counter() - began, longest
+
 
 async def main() -> None:
     for partitions in (1, 8):
@@ -82,10 +103,13 @@ async def main() -> None:
                 f"{partitions} partitions, window {window:>9,}: {rate:,.0f} writes/s, {of_cpu:,.0f} a CPU s"
             )
     for records in (10_000, 100_000, 500_000):
-        wrote, loaded, read = await Bench().load(records)
+        bench = Bench()
+        wrote, loaded, read = await bench.load(records)
         print(
             f"{records:>9,} batches: written in {wrote:.2f} s, loaded in {loaded:.2f} s, read in {read:.2f} s"
         )
+        took, turn = await bench.share_partition(records)
+        print(f"{records:>9,} batches: share partition loaded in {took:.2f} s, {turn * 1000:.1f} ms a turn")
 
 
 if __name__ == "__main__":

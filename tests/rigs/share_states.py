@@ -15,6 +15,7 @@ from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.broker.shares.persister import SharePersister
+from tidelog.broker.shares.state_messages import read_request
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.topics.names import SHARE_GROUP_STATE
@@ -168,13 +169,16 @@ class StateBroker:
         return [ErrorCode(one.error_code) for topic in response.results for one in topic.partitions]
 
     async def read(self, index: int, leader_epoch: int = 0) -> read.PartitionResult:
-        asked = read.PartitionData(partition=index, leader_epoch=leader_epoch)
-        response = await self.persister.read(
-            read.ReadShareGroupStateRequest(
-                group_id=GROUP, topics=[read.ReadStateData(topic_id=TOPIC_ID, partitions=[asked])]
-            )
-        )
-        return response.results[0].partitions[0]
+        """All parts of a state."""
+        place, first = SharePlace(GROUP, TOPIC_ID, index), 0
+        batches: list[read.StateBatch] = []
+        while True:
+            response = await self.persister.read(read_request(place, leader_epoch, first))
+            part = response.results[0].partitions[0]
+            batches += part.state_batches
+            if (first := part.next_offset) < 0:
+                part.state_batches = batches
+                return part
 
     async def stored(self, index: int) -> list[tuple[int, int, int, int]]:
         return [

@@ -62,17 +62,29 @@ class FakeStore:
         """The next calls fail with these, first come first."""
         self.gate: asyncio.Event | None = None
         """Writes wait for it."""
+        self.read_gates: dict[int, asyncio.Event] = {}
+        """Reads of these partitions wait for them."""
+        self.part_batches = 1 << 30
+        """State batches in one part of a state."""
+        self.before_read: Callable[[read.PartitionData], None] = lambda _: None
 
     async def read(self, request: read.ReadShareGroupStateRequest) -> read.ReadShareGroupStateResponse:
         await asyncio.sleep(0)
         self.reads += 1
         topic = request.topics[0]
-        result = read.PartitionResult(partition=topic.partitions[0].partition)
+        asked = topic.partitions[0]
+        if (gate := self.read_gates.get(asked.partition)) is not None:
+            await gate.wait()
+        self.before_read(asked)
+        result = read.PartitionResult(partition=asked.partition)
         if self.errors:
             result.error_code = self.errors.pop(0)
         else:
             result.start_offset, result.state_epoch = self.start_offset, self.state_epoch
-            result.state_batches = list(self.batches)
+            rest = [one for one in self.batches if one.last_offset >= asked.first_offset]
+            result.state_batches = rest[: self.part_batches]
+            if len(rest) > self.part_batches:
+                result.next_offset = rest[self.part_batches].first_offset
         return read.ReadShareGroupStateResponse(
             results=[read.ReadStateResult(topic_id=topic.topic_id, partitions=[result])]
         )

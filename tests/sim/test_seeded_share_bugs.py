@@ -1,7 +1,7 @@
 """The checks of share groups can fail: each rule that is broken here on purpose, one of them catches."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import pytest
@@ -15,12 +15,11 @@ from tidelog.broker.shares.group_limits import GroupLimits
 from tidelog.broker.shares.schedule.schedule import Schedule
 from tidelog.broker.shares.state_saver import Done, StateSaver
 from tidelog.shares.finished import Starts
-from tidelog.shares.partition import load, unsaved
-from tidelog.shares.partition.delays import Delays
+from tidelog.shares.partition import unsaved
 from tidelog.shares.partition.limits import Limits
+from tidelog.shares.partition.load import StateLoad
 from tidelog.shares.partition.locks import Locks
 from tidelog.shares.partition.share_partition import SharePartition
-from tidelog.shares.partition.window import Window
 from tidelog.shares.state import shard
 from tidelog.shares.state.records import UNCHANGED
 from tidelog.shares.state.shard import ShareStateShard
@@ -56,13 +55,12 @@ def test_an_acknowledgement_that_is_answered_before_it_is_saved(monkeypatch: pyt
 
 
 def test_a_load_that_takes_finished_records_for_available(monkeypatch: pytest.MonkeyPatch) -> None:
-    load_batch = load._load_batch
+    put = StateLoad.put
 
-    def careless(window: Window, delays: Delays, batch: StateBatch) -> None:
-        if not batch.state.is_done:
-            load_batch(window, delays, batch)
+    def careless(self: StateLoad, batches: Iterable[StateBatch]) -> None:
+        put(self, [batch for batch in batches if not batch.state.is_done])
 
-    monkeypatch.setattr(load, "_load_batch", careless)
+    monkeypatch.setattr(StateLoad, "put", careless)
     problems_until("^delivered again", queues("kill"))
 
 
@@ -262,10 +260,10 @@ def test_a_retry_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_delays_that_are_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    load_batch = load._load_batch
+    put = StateLoad.put
     monkeypatch.setattr(
-        load,
-        "_load_batch",
-        lambda window, delays, batch: load_batch(window, delays, batch._replace(available_at=-1)),
+        StateLoad,
+        "put",
+        lambda self, batches: put(self, [batch._replace(available_at=-1) for batch in batches]),
     )
     problems_until("^early retry", queues("kill", "leader_change"))

@@ -23,8 +23,9 @@ from tidelog.wire.messages import read_share_group_state as read
 from tidelog.wire.messages import read_share_group_state_summary as summary
 from tidelog.wire.messages import write_share_group_state as write
 
-READ_BATCHES = 50_000
-"""State batches in one response, for a reader that asks for parts: a message has limits."""
+READ_BATCHES = 4_096
+"""State batches in one response, for a reader that asks for parts, and up to 2,048 more: what a turn of the
+event loop has time for, here and at the reader."""
 
 
 @dataclass(frozen=True, slots=True)

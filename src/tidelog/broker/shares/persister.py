@@ -11,8 +11,6 @@ from functools import partial
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Offset
-from tidelog.base.invariant import InvariantError
 from tidelog.broker.coordinators.share_states import ShareStates
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.shares import coordinator_apis as apis
@@ -164,28 +162,9 @@ class SharePersister:
     # Reads and writes
 
     async def _read(self, place: SharePlace, data: reading.PartitionData) -> reading.PartitionResult:
-        """Reads a large state in parts. Only this leader may write meanwhile; where the state is begun anew
-        in between, the read begins anew, too."""
-        while True:
-            whole: reading.PartitionResult | None = None
-            first = 0
-            while first >= 0:
-                wanted = partial(_from, data, first)
-                part: reading.PartitionResult = await self._retried(apis.READ, place, wanted)
-                if part.error_code:
-                    return part
-                if whole is None:
-                    whole = part
-                else:
-                    whole.state_batches += part.state_batches
-                if part.state_epoch != whole.state_epoch:
-                    break
-                first = part.next_offset
-            else:
-                if whole is None:
-                    raise InvariantError("a read has at least one part")
-                self._sequence = max(self._sequence, whole.write_sequence)
-                return whole
+        result: reading.PartitionResult = await self._retried(apis.READ, place, lambda: data)
+        self._sequence = max(self._sequence, result.write_sequence)
+        return result
 
     async def _write(self, place: SharePlace, data: writing.PartitionData) -> writing.PartitionResult:
         batches = data.state_batches
@@ -220,10 +199,6 @@ class SharePersister:
             write_sequence=self._sequence,
             log_end=data.log_end,
         )
-
-
-def _from(data: reading.PartitionData, first: Offset) -> reading.PartitionData:
-    return reading.PartitionData(partition=data.partition, leader_epoch=data.leader_epoch, first_offset=first)
 
 
 def _uncached_chars(asked: tuple[SharePlace, Any]) -> int:

@@ -17,6 +17,7 @@ from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.shares.alarms import ShareAlarms
 from tidelog.broker.shares.group_limits import GroupLimits
+from tidelog.broker.shares.large_states import StateReader
 from tidelog.broker.shares.led_share import LedShare
 from tidelog.broker.shares.ports import HeldBack, StateStore
 from tidelog.broker.shares.sessions import ShareMember, ShareSessions
@@ -59,6 +60,7 @@ class SharePartitions:
         self.begun_loads: set[tuple[Uuid, int]] | None = None
         """While it is a set: the partitions of which a state is being loaded since then."""
         self._hosted = hosted
+        self.reader = StateReader(store)
         self._store = store
         self._alarms = ShareAlarms(clock)
         self._led: dict[SharePlace, LedShare] = {}
@@ -159,7 +161,7 @@ class SharePartitions:
         group_id = led.place.group_id
         try:
             reset = self.limits.config(group_id).text("share.auto.offset.reset")
-            state = await load_state(led, self._store, reset, self.clock.now_ms())
+            load = await load_state(led, self.reader, self._store, reset, self.clock.now_ms())
         except KafkaError as error:
             self._drop(led, error)
             return
@@ -171,7 +173,7 @@ class SharePartitions:
             self._drop(led, _not_leader())
             return
         led.loaded(
-            SharePartition(state, self.limits.of(group_id), self.tally),
+            SharePartition(load, self.limits.of(group_id), self.tally),
             self._store,
             on_saved=self._saved,
             on_fenced=self._drop,
@@ -248,11 +250,11 @@ class SharePartitions:
 
 
 def _may_be_outdated(led: LedShare) -> bool:
-    """Whether the group was without members since the load, and its state may have been altered.
+    """Whether the group was without members since the load began, and its state may have been altered.
 
     Dead letters that wait keep such a share partition; all that is saved of them is loaded again.
     """
-    return led.is_leaving and led.is_loaded and led.saver.is_saved
+    return led.is_leaving and (not led.is_loaded or led.saver.is_saved)
 
 
 def _not_leader() -> KafkaError:

@@ -5,7 +5,6 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.group_settings import BY_DURATION
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.replication.partition import Partition
-from tidelog.shares.states import ShareState, StateBatch
 
 EARLIEST = "earliest"
 
@@ -24,22 +23,3 @@ def first_offset(partition: Partition, reset: str, now_ms: TimestampMs) -> Offse
         if found is not None and found.offset < end:
             return found.offset
     return end
-
-
-def within_log(state: ShareState, log_end: Offset) -> ShareState:
-    """The state without offsets at or above the end of the log.
-
-    After an unclean election such records are gone, and others will get their offsets. A write of dead
-    letters that had some of them is not repeated: its other records are written anew, maybe for the second
-    time.
-    """
-    begun = state.dead_letters
-    if begun is not None and begun.offsets[-1][1] >= log_end:
-        state = state._replace(dead_letters=None)
-    if state.start_offset <= log_end and all(batch.last_offset < log_end for batch in state.batches):
-        return state
-    kept: list[StateBatch] = []
-    for batch in state.batches:
-        if batch.first_offset < log_end:
-            kept.append(batch._replace(last_offset=min(batch.last_offset, log_end - 1)))
-    return state._replace(start_offset=min(state.start_offset, log_end), batches=tuple(kept))

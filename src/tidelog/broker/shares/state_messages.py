@@ -1,7 +1,10 @@
 """The state of a share partition as the messages of the persister carry it."""
 
+from collections.abc import Iterator
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset
+from tidelog.shares.partition.load import StateLoad
 from tidelog.shares.partition.unsaved import Unsaved
 from tidelog.shares.place import SharePlace
 from tidelog.shares.state.requests import StateRead, StateWrite
@@ -10,32 +13,28 @@ from tidelog.wire.messages import read_share_group_state as read
 from tidelog.wire.messages import write_share_group_state as write
 
 
-def read_request(place: SharePlace, leader_epoch: Epoch) -> read.ReadShareGroupStateRequest:
-    asked = read.PartitionData(partition=place.partition, leader_epoch=leader_epoch)
+def read_request(place: SharePlace, leader_epoch: Epoch, first: Offset) -> read.ReadShareGroupStateRequest:
+    """Asks for a part of a state, from this offset on."""
+    asked = read.PartitionData(partition=place.partition, leader_epoch=leader_epoch, first_offset=first)
     topic = read.ReadStateData(topic_id=place.topic_id, partitions=[asked])
     return read.ReadShareGroupStateRequest(group_id=place.group_id, topics=[topic])
 
 
-def state_in(response: read.ReadShareGroupStateResponse) -> ShareState | KafkaError:
-    """The state of the one partition that was asked for."""
-    result = response.results[0].partitions[0]
-    if result.error_code:
-        return KafkaError(ErrorCode.of(result.error_code), result.error_message)
-    return ShareState(
-        state_epoch=result.state_epoch,
-        start_offset=result.start_offset,
-        batches=tuple(
-            StateBatch(
-                batch.first_offset,
-                batch.last_offset,
-                DeliveryState(batch.delivery_state),
-                batch.delivery_count,
-                batch.available_at,
-            )
-            for batch in result.state_batches
-        ),
-        dead_letters=next(map(_dead_letters_of, result.dead_letter_writes), None),
-    )
+def state_in(part: read.PartitionResult) -> ShareState:
+    """All but the batches."""
+    begun = next(map(_dead_letters_of, part.dead_letter_writes), None)
+    return ShareState(part.state_epoch, part.start_offset, dead_letters=begun)
+
+
+def batches_in(part: read.PartitionResult) -> Iterator[StateBatch]:
+    for batch in part.state_batches:
+        yield StateBatch(
+            batch.first_offset,
+            batch.last_offset,
+            DeliveryState(batch.delivery_state),
+            batch.delivery_count,
+            batch.available_at,
+        )
 
 
 def _dead_letters_of(message: read.DeadLetterWrite | write.DeadLetterWrite) -> DeadLetterWrite:
@@ -66,17 +65,16 @@ def start_request(
 
 
 def truncate_request(
-    place: SharePlace, within: ShareState, leader_epoch: Epoch, log_end: Offset
+    place: SharePlace, load: StateLoad, leader_epoch: Epoch, log_end: Offset
 ) -> write.WriteShareGroupStateRequest:
     """Forgets what is stored of records that the log has lost, before others get their offsets."""
+    within = load.state
     data = write.PartitionData(
         partition=place.partition,
         state_epoch=within.state_epoch,
         leader_epoch=leader_epoch,
         start_offset=within.start_offset,
-        delivery_complete_count=sum(
-            batch.last_offset - batch.first_offset + 1 for batch in within.batches if batch.state.is_done
-        ),
+        delivery_complete_count=load.done,
         log_end=log_end,
     )
     if within.dead_letters is not None:

@@ -3,14 +3,14 @@
 from typing import NamedTuple
 
 from tidelog.base.errors import KafkaError
-from tidelog.base.ids import NO_EPOCH, Epoch
+from tidelog.base.ids import NO_EPOCH, Epoch, TimestampMs
 from tidelog.broker.shares.group_limits import GroupLimits
-from tidelog.broker.shares.ports import StateStore
-from tidelog.broker.shares.start_offset import within_log
-from tidelog.broker.shares.state_messages import read_request, state_in
+from tidelog.broker.shares.large_states import StateReader
+from tidelog.broker.shares.state_messages import state_in
 from tidelog.broker.shares.state_saver import FENCED
 from tidelog.replication.partition import Partition
 from tidelog.replication.read_limit import ReadLimit
+from tidelog.shares.partition.load import StateLoad
 from tidelog.shares.partition.share_partition import SharePartition
 from tidelog.shares.place import SharePlace
 from tidelog.shares.states import NO_START_OFFSET
@@ -27,17 +27,27 @@ class StoredShare(NamedTuple):
 
 
 async def read_stored(
-    store: StateStore, limits: GroupLimits, place: SharePlace, partition: Partition
+    reader: StateReader, limits: GroupLimits, place: SharePlace, partition: Partition, now_ms: TimestampMs
 ) -> StoredShare | None:
     """None where the group has no state, or has not begun. KafkaError if its coordinator does not answer."""
     leader_epoch = partition.leader_epoch
+    load: StateLoad | None = None
     # Without an epoch it is a look that fences no leader.
-    state = state_in(await store.read(read_request(place, NO_EPOCH)))
-    if isinstance(state, KafkaError):
-        if state.code in FENCED:
+    parts = reader.read(place, NO_EPOCH)
+    try:
+        while (part := await parts.next()) is not None:
+            if load is None or parts.is_first:
+                state = state_in(part)
+                if state.start_offset == NO_START_OFFSET:
+                    return None
+                load = StateLoad(state, partition.log.end)
+            await reader.load(load, part)
+    except KafkaError as error:
+        if error.code in FENCED:
             return None
-        raise state
-    if state.start_offset == NO_START_OFFSET:
+        raise
+    if load is None or not partition.is_leader:
         return None
-    share = SharePartition(within_log(state, partition.log.end), limits.of(place.group_id))
+    share = SharePartition(load, limits.of(place.group_id))
+    share.wake(now_ms)
     return StoredShare(place, partition, leader_epoch, share, limits.read_limit(place.group_id))

@@ -17,17 +17,24 @@ from tidelog.shares.partition.chunk import CHUNK_RECORDS, CHUNK_SHIFT
 from tidelog.shares.partition.dead_letters import Undeliverable, archive, first_archiving, reasons
 from tidelog.shares.partition.delays import Delay, Delays
 from tidelog.shares.partition.limits import Limits
-from tidelog.shares.partition.load import load
+from tidelog.shares.partition.load import StateLoad
 from tidelog.shares.partition.locks import Lock, Locks
 from tidelog.shares.partition.record_states import record_states
 from tidelog.shares.partition.summary import Holder, delivery_counts, holders
 from tidelog.shares.partition.tally import Tally
 from tidelog.shares.partition.unsaved import Unsaved, take_unsaved
+from tidelog.shares.partition.window import Window
 from tidelog.shares.states import AckType, DeadLetterWrite, ShareState, StateBatch
 
 
 class SharePartition:
-    def __init__(self, state: ShareState, limits: Limits, tally: Tally | None = None) -> None:
+    def __init__(self, state: ShareState | StateLoad, limits: Limits, tally: Tally | None = None) -> None:
+        """A large state comes as a load, which has taken its batches in pieces."""
+        if isinstance(state, StateLoad):
+            load, state = state, state.state
+        else:
+            load = StateLoad(state)
+            load.put(state.batches)
         self.limits = limits
         self.tally = tally or Tally()
         self.state_epoch = state.state_epoch
@@ -38,9 +45,9 @@ class SharePartition:
         self.saved_version = 0
         self._taken_version = 0
         self._saving = False
-        self._delays = Delays()
+        self._delays: Delays = load.delays
         self._locks = Locks()
-        self._window = load(state, self._delays)
+        self._window: Window = load.window
         if self._window.start != state.start_offset:
             self._changed()
 

@@ -8,8 +8,8 @@ from tests.rigs import virtual_time
 from tests.rigs.log import NOW_MS
 from tests.rigs.shares import ShareRig
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.shares.start_offset import first_offset, within_log
-from tidelog.shares.states import DeadLetterWrite, DeliveryState, ShareState, StateBatch
+from tidelog.broker.shares.start_offset import first_offset
+from tidelog.shares.states import DeliveryState
 from tidelog.wire.messages import read_share_group_state as read
 from tidelog.wire.record import Record, write_batch
 
@@ -91,25 +91,6 @@ def test_a_loaded_state_is_kept_to() -> None:
     virtual_time.run(run())
 
 
-def test_a_state_beyond_the_end_of_the_log_ends_with_it() -> None:
-    """After an unclean election the records are gone, and others get their offsets."""
-    state = ShareState(
-        1,
-        4,
-        (
-            StateBatch(4, 5, DeliveryState.ACKNOWLEDGED, 1),
-            StateBatch(6, 9, DeliveryState.ACKNOWLEDGED, 1),
-            StateBatch(10, 11, DeliveryState.ACKNOWLEDGED, 1),
-        ),
-    )
-    assert within_log(state, 20) is state
-    assert within_log(state, 8).batches == (
-        StateBatch(4, 5, DeliveryState.ACKNOWLEDGED, 1),
-        StateBatch(6, 7, DeliveryState.ACKNOWLEDGED, 1),
-    )
-    assert within_log(state, 2) == ShareState(1, 2, ())
-
-
 def test_a_group_beyond_the_end_of_a_truncated_log_gets_what_comes() -> None:
     async def run() -> None:
         rig = ShareRig()
@@ -124,12 +105,3 @@ def test_a_group_beyond_the_end_of_a_truncated_log_gets_what_comes() -> None:
         assert (truncated.start_offset, truncated.log_end) == (1, 1)
 
     virtual_time.run(run())
-
-
-def test_a_begun_write_of_dead_letters_goes_with_records_that_an_unclean_election_lost() -> None:
-    begun = DeadLetterWrite(7, 0, 0, bytes(16), 0, ((3, 3), (8, 9)))
-    state = ShareState(1, 2, (StateBatch(3, 9, DeliveryState.ARCHIVING, 2),), begun)
-    assert within_log(state, 10) is state
-    lost = within_log(state, 9)
-    assert lost.dead_letters is None  # others will have the offset 9, and are no dead letters
-    assert lost.batches == (StateBatch(3, 8, DeliveryState.ARCHIVING, 2),)

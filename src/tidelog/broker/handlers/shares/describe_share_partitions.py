@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs
-from tidelog.broker.handlers.shares.served import check_offered, persister_of, shares_of
+from tidelog.broker.handlers.shares.served import check_offered, shares_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.shares.led_share import LedShare
 from tidelog.broker.shares.share_partitions import SharePartitions
@@ -127,13 +126,14 @@ async def _stored(
             if place in loaded:
                 continue
             try:
-                limits = shares_of(services).limits
-                stored = await read_stored(persister_of(services), limits, place, partition)
+                shares = shares_of(services)
+                now_ms = services.clock.now_ms()
+                stored = await read_stored(shares.reader, shares.limits, place, partition, now_ms)
             except KafkaError as error:
                 yield _refused(place, partition, error)
                 return
             if stored is not None and partition.is_leader:
-                yield _of_stored(stored, states_from, services.clock.now_ms())
+                yield _of_stored(stored, states_from)
 
 
 def _refused(place: SharePlace, partition: Partition, error: KafkaError) -> DescribedSharePartition:
@@ -147,10 +147,9 @@ def _refused(place: SharePlace, partition: Partition, error: KafkaError) -> Desc
     )
 
 
-def _of_stored(stored: "StoredShare", states_from: int, now_ms: TimestampMs) -> DescribedSharePartition:
+def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartition:
     start = stored.share.start_offset
     stored.share.move_start(stored.partition.log.start)  # as a member's fetch does
-    stored.share.wake(now_ms)
     answer = _described(stored, states_from)
     answer.start_offset = start
     answer.scheduled = NOT_KNOWN

@@ -82,16 +82,21 @@ class LeftLetters:
 
     async def _look(self, place: SharePlace) -> bool:
         """Returns whether it is done: no state, no dead letters, or a load that has begun."""
-        from tidelog.broker.shares.state_messages import read_request, state_in
+        from tidelog.broker.shares.large_states import StateReader
         from tidelog.broker.shares.state_saver import FENCED
         from tidelog.shares.states import DeliveryState
 
         # Without an epoch it is a look that fences no leader.
-        state = state_in(await self._store.read(read_request(place, NO_EPOCH)))
-        if isinstance(state, KafkaError):
-            return state.code in FENCED
+        parts = StateReader(self._store).read(place, NO_EPOCH)
         archiving = DeliveryState.ARCHIVING
-        if state.dead_letters is not None or any(batch.state is archiving for batch in state.batches):
+        has_letters = False
+        try:
+            while not has_letters and (part := await parts.next()) is not None:
+                has_archiving = any(batch.delivery_state == archiving for batch in part.state_batches)
+                has_letters = has_archiving or bool(part.dead_letter_writes)
+        except KafkaError as error:
+            return error.code in FENCED
+        if has_letters:
             try:
                 self._load(place)
             except KafkaError as error:
