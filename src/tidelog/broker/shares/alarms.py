@@ -48,10 +48,15 @@ class ShareAlarms:
         now = self._clock.monotonic()
         heap, ringing = self._heap, []
         while heap and heap[0][0] <= now:
-            at, _, led = heappop(heap)
+            at, number, led = heappop(heap)
             if at == led.armed_at and led.error is None:
                 led.armed_at = inf
-                ringing.append(led)
-        for led in ringing:
-            led.tick()
+                ringing.append((at, number, led))
+        rest = iter(ringing)
+        for _, _, led in rest:
+            if led.tick():
+                break
+        for at, number, led in rest:  # in the next turn they come first
+            led.armed_at = at
+            heappush(heap, (at, number, led))
         self._schedule()

@@ -197,14 +197,16 @@ class LedShare:
         if self.is_loaded:
             self.looked_to = self.share.start_offset
 
-    def tick(self) -> None:
+    def tick(self) -> bool:
+        """Returns whether it did as much as fits a turn of the loop: the alarm is set for the rest."""
         if self.error is not None:
-            return
+            return False
         now, now_ms = self._clock.monotonic(), self._clock.now_ms()
         self.share.expire(now, now_ms)
-        self.share.wake(now_ms)
+        is_full = self.share.wake(now_ms)
         self.saver.expire(now)
         self.changed()
+        return is_full
 
     def drop(self, error: KafkaError) -> None:
         """Whatever waits gets the error; nothing is delivered or saved any more."""

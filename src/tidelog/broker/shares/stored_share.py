@@ -8,6 +8,7 @@ from tidelog.broker.shares.group_limits import GroupLimits
 from tidelog.broker.shares.large_states import StateReader
 from tidelog.broker.shares.state_messages import state_in
 from tidelog.broker.shares.state_saver import FENCED
+from tidelog.broker.turns import in_turns
 from tidelog.replication.partition import Partition
 from tidelog.replication.read_limit import ReadLimit
 from tidelog.shares.partition.load import StateLoad
@@ -49,5 +50,6 @@ async def read_stored(
     if load is None or not partition.is_leader:
         return None
     share = SharePartition(load, limits.of(place.group_id))
-    share.wake(now_ms)
+    async for _ in in_turns(iter(lambda: share.wake(now_ms), False), 1):
+        pass  # a hundred thousand records may be due
     return StoredShare(place, partition, leader_epoch, share, limits.read_limit(place.group_id))

@@ -34,10 +34,10 @@ class Delays:
         """Adds a delay that is saved."""
         heapq.heappush(self._heap, delay)
 
-    def take(self, now_ms: TimestampMs) -> list[Delay]:
-        """Removes and returns the delays that are over."""
-        over = []
-        while self._heap and self._heap[0].available_at <= now_ms:
+    def take(self, now_ms: TimestampMs, limit: int) -> list[Delay]:
+        """Removes and returns the delays that are over, so many at the most."""
+        over: list[Delay] = []
+        while self._heap and self._heap[0].available_at <= now_ms and len(over) < limit:
             over.append(heapq.heappop(self._heap))
         return over
 

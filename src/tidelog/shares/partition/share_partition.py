@@ -26,6 +26,8 @@ from tidelog.shares.partition.unsaved import Unsaved, take_unsaved
 from tidelog.shares.partition.window import Window
 from tidelog.shares.states import AckType, DeadLetterWrite, ShareState, StateBatch
 
+WAKES_A_TURN = 2_048
+
 
 class SharePartition:
     def __init__(self, state: ShareState | StateLoad, limits: Limits, tally: Tally | None = None) -> None:
@@ -179,14 +181,17 @@ class SharePartition:
             if chunk is not None and (bits := bits & chunk.scheduled):
                 window.unschedule(index, bits)
 
-    def wake(self, now_ms: TimestampMs) -> None:
-        """Makes delayed records available whose time has come."""
+    def wake(self, now_ms: TimestampMs) -> bool:
+        """Makes delayed records available whose time has come. Returns whether more of them are left, for
+        another turn of the event loop: a hundred thousand may be due at once."""
         window = self._window
-        for _, first, last in self._delays.take(now_ms):
+        for _, first, last in self._delays.take(now_ms, WAKES_A_TURN):
             for index, bits in window.parts(first, last):
                 chunk = window.chunks.get(index)
                 if chunk is not None and (bits := bits & chunk.delayed):
                     window.wake(index, bits)
+        next_ms = self._delays.next_ms
+        return next_ms is not None and next_ms <= now_ms
 
     @property
     def next_due_ms(self) -> TimestampMs | None:

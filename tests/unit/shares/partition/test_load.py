@@ -6,11 +6,12 @@ import pytest
 
 from tidelog.shares.partition.limits import Limits
 from tidelog.shares.partition.load import PIECE_RECORDS, StateLoad, in_pieces
-from tidelog.shares.partition.share_partition import SharePartition
+from tidelog.shares.partition.share_partition import WAKES_A_TURN, SharePartition
 from tidelog.shares.states import AT_ONCE, DeadLetterWrite, DeliveryState, ShareState, StateBatch
 
 DONE = DeliveryState.ACKNOWLEDGED
 BEGUN = DeadLetterWrite(7, 0, 0, bytes(16), 0, ((3, 3), (8, 9)))
+NOW_MS = 1_000_000
 
 
 def loaded(state: ShareState, log_end: int) -> StateLoad:
@@ -86,3 +87,14 @@ def test_a_begun_write_of_dead_letters_goes_with_records_that_an_unclean_electio
     assert lost.state.dead_letters is None  # others will have the offset 9, and are no dead letters
     assert lost.is_beyond_log
     assert lost.window.archiving == 6
+
+
+def test_many_records_that_are_due_at_once_wake_in_pieces() -> None:
+    count = 2 * WAKES_A_TURN + 5
+    due = [StateBatch(2 * n, 2 * n, DeliveryState.AVAILABLE, 1, NOW_MS) for n in range(count)]
+    share = SharePartition(ShareState(0, 0, tuple(due)), Limits())
+    left = []
+    while share.wake(NOW_MS):
+        left.append(share.delayed)
+    assert left == [count - WAKES_A_TURN, 5]
+    assert share.delayed == 0
