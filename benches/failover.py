@@ -46,6 +46,7 @@ class Member:
             "durability": "os",
             "default.replication.factor": BROKERS,
             "metrics.port": 0,
+            "schema.registry.port": 0,
         }
         pairs = [f"--set={name}={value}" for name, value in settings.items()]
         self.ready = Path(folder, f"{id}.ready")
