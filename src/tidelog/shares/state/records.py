@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.coordination.placement import CACHED_CHARS_MAX
 from tidelog.shares.place import SharePlace
 from tidelog.shares.states import AT_ONCE, DeadLetterWrite, DeliveryState, StateBatch
 from tidelog.wire.primitives import read_uvarint, uvarint
@@ -92,10 +93,17 @@ class Update(NamedTuple):
     """The log of the partition has lost its records from here on: before all else, so does the state."""
 
 
-@lru_cache(8192)
 def encode_key(kind: int, place: SharePlace) -> bytes:
+    encode = _cached_key if len(place.group_id) <= CACHED_CHARS_MAX else _encoded_key
+    return encode(kind, place)
+
+
+def _encoded_key(kind: int, place: SharePlace) -> bytes:
     group = place.group_id.encode()
     return _KEY_HEAD.pack(kind, len(group)) + group + _KEY_TAIL.pack(place.topic_id, place.partition)
+
+
+_cached_key = lru_cache(8192)(_encoded_key)
 
 
 def decode_key(key: bytes) -> tuple[int, SharePlace]:

@@ -1,5 +1,8 @@
 """The records of `__share_group_state`: the bytes are those that the classes of Apache Kafka 4.3.1 write."""
 
+import gc
+import tracemalloc
+
 import pytest
 
 from tidelog.shares.place import SharePlace
@@ -110,3 +113,15 @@ def test_a_state_that_is_not_stored_is_corrupt() -> None:
     held = bytes.fromhex(UPDATE[0].replace("040005", "010005"))
     with pytest.raises(CorruptShareRecord):
         decode_update(held)
+
+
+def test_keys_of_long_group_ids_are_not_kept() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            encode_key(0, SharePlace(f"{number}" + "a" * 8000, bytes(16), 0))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 30_000, "one of the keys has 8,000 bytes"
