@@ -99,12 +99,14 @@ SETTINGS = (
     Setting(
         "group.consumer.assignment.interval.ms",
         Kind.INT,
-        1_000,
+        0,
         "The minimum time between two assignments of a consumer group (KIP-848), so that members that join "
-        "or leave together cause one rebalance. A group can override it with "
-        "`consumer.assignment.interval.ms`.",
+        "or leave together cause one rebalance. With 0 each change counts at once, which suits tests and "
+        "small deployments; a second spares a large group a rebalance for each member. A group can override "
+        "it with `consumer.assignment.interval.ms`.",
         minimum=0,
         unit=Unit.MILLISECONDS,
+        kafka_default="1000",
     ),
     Setting(
         "group.consumer.min.assignment.interval.ms",

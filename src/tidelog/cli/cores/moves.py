@@ -42,8 +42,8 @@ def fill_new_cores(
     for partition in view.partitions.values():
         for core in held.keys() & partition.replicas:
             held[core] += 1
-    was_cut_short = mark.is_set
-    if min(held.values()) > 0 and not was_cut_short:
+    was_interrupted = mark.is_set
+    if min(held.values()) > 0 and not was_interrupted:
         return
     moves = _planned(direct, view, cores)
     if moves:
@@ -51,7 +51,7 @@ def fill_new_cores(
         say(f"{len(moves)} of {sum(held.values())} replicas move to other cores of this machine.")
         _carry_out(direct, view, moves, rate, say)
         say("The replicas are spread over the cores.")
-    if was_cut_short:
+    if was_interrupted:
         _clean_up_all(direct, view, rate)
     mark.clear()
 
