@@ -79,7 +79,9 @@ class RecordDecoder:
             schema = self.client.schema(key, subject=self._subject)
             return _Known(schema, codec_of(schema, self.client.dependencies(schema, self._subject)))
         except RegistryRefused as refusal:
-            if not refusal.is_not_found:
+            # Registries of before know no GUIDs. Nor need there be one: other data begin with that byte, too.
+            has_no_guids = refusal.is_other_path and isinstance(key, str)
+            if not (refusal.is_not_found or has_no_guids):
                 raise
             return _Unusable(f"the registry has no schema {key}", self._now() + UNKNOWN_S)
         except SchemaError as error:

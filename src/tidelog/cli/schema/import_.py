@@ -38,9 +38,9 @@ def import_(
 ) -> None:
     """Import schemas from a directory of `tidelog schema export`, or from another registry by its URL.
 
-    Ids and versions stay as they are, so that records remain readable. What is there already is left alone:
-    an import that was interrupted can be repeated. Where an id belongs to another schema already, nothing is
-    imported.
+    Ids and versions stay as they are, so that records remain readable. An import that was interrupted can be
+    repeated: what is there already is left alone, but for versions that the source has soft-deleted since.
+    Where an id belongs to another schema already, nothing is imported.
 
     \b
     tidelog schema import schemas/ --dry-run
@@ -99,6 +99,9 @@ def _report(session: Session, plan: ImportPlan, configs: list[str], *, dry_run: 
                 {"subject": one.place.subject, "version": one.place.version, "id": one.id}
                 for one in plan.to_register
             ],
+            "deleted": [
+                {"subject": one.place.subject, "version": one.place.version} for one in plan.to_delete
+            ],
             "present": len(plan.present),
             "configs": configs,
         }
@@ -107,7 +110,12 @@ def _report(session: Session, plan: ImportPlan, configs: list[str], *, dry_run: 
     if dry_run:
         for one in plan.to_register:
             print(f"{one.place}, id {one.id}: would be registered.")
+        for one in plan.to_delete:
+            print(f"{one.place}, id {one.id}: would be soft-deleted, as at the source.")
     done = "would be registered" if dry_run else "registered"
     print(f"{len(plan.to_register)} versions {done}, {len(plan.present)} were there already.")
+    if plan.to_delete:
+        deleted = "would be soft-deleted" if dry_run else "soft-deleted"
+        print(f"{len(plan.to_delete)} versions {deleted}, as at the source.")
     if configs:
         print(f"Compatibility set for {', '.join(configs[:SHOWN_CONFLICTS])}.")

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from tests.unit.blocking.registry.scripted_http import A, Answer, ScriptedHttp, refused
 from tidelog.blocking.registry.codecs import codec_of
 from tidelog.blocking.registry.decoding import UNKNOWN_S, RecordDecoder
-from tidelog.blocking.registry.errors import PackageMissing, UndecodableRecord, UnencodableValue
+from tidelog.blocking.registry.errors import (
+    PackageMissing,
+    RegistryRefused,
+    UndecodableRecord,
+    UnencodableValue,
+)
 from tidelog.blocking.registry.framing import Framed, indexes_bytes, prefix
 from tidelog.registry.parsed import SchemaError
 from tidelog.registry.schema import Dependency, Schema, SchemaType
@@ -161,3 +166,14 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "fastavro", None)
     with pytest.raises(PackageMissing, match=r"needs the package fastavro.*pip install 'tidelog\[schemas\]'"):
         avro('"int"')
+
+
+def test_other_data_are_undecodable_also_by_a_registry_that_knows_no_guids() -> None:
+    script, decode = decoder(refused(404))
+    for _ in range(2):
+        with pytest.raises(UndecodableRecord, match="has no schema"):
+            decode.decode(b"\x01" + bytes(40))
+    assert len(script.asked) == 1
+    _, decode = decoder(refused(404))
+    with pytest.raises(RegistryRefused):
+        decode.decode(prefix(3) + bytes(40))

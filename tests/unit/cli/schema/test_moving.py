@@ -185,3 +185,29 @@ def test_many_versions_in_a_row_are_no_depth() -> None:
 def test_circles_of_references_are_refused() -> None:
     with pytest.raises(CliError, match="in a circle"):
         in_order(exported(("a", 1, [("b", 1)]), ("b", 1, [("a", 1)])))
+
+
+def test_a_registry_without_modes_can_be_read() -> None:
+    """As Confluent's before 5.2."""
+
+    class WithoutModes(MemoryRegistry):
+        def mode(self, *_: Any, **__: Any) -> str | None:
+            raise RegistryRefused(404, 404, "HTTP 404 Not Found")
+
+    old: Any = WithoutModes().add("orders", 1, 1, avro())
+    target: Any = MemoryRegistry()
+    bring(read(old), target)
+    assert target.registered == [("orders", 1, 1)]
+
+
+def test_a_mode_that_cannot_be_set_is_what_the_error_speaks_of() -> None:
+    class Denying(MemoryRegistry):
+        def set_mode(self, *_: Any, **__: Any) -> None:
+            raise RegistryRefused(403, 40301, "denied")
+
+        def delete_mode(self, *_: Any) -> None:
+            raise RegistryRefused(404, 40401, "not found")
+
+    target: Any = Denying()
+    with pytest.raises(RegistryRefused, match="denied"):
+        bring(read(source()), target)

@@ -56,17 +56,29 @@ def read_registry(
     return Exported(
         client.options.urls[0],
         (
-            *(ExportedSubject(scope, (), client.config(scope), client.mode(scope)) for scope in scopes),
+            *(ExportedSubject(scope, (), client.config(scope), _mode(client, scope)) for scope in scopes),
             *(
                 ExportedSubject(
                     subject,
                     tuple(versions[number] for number in sorted(versions)),
                     client.config(subject),
-                    client.mode(subject),
+                    _mode(client, subject),
                 )
                 for subject, versions in sorted(found.items())
             ),
         ),
         client.config(),
-        client.mode(),
+        _mode(client),
     )
+
+
+def _mode(client: "RegistryClient", subject: str | None = None) -> str | None:
+    """None also where the registry has no modes, as Confluent's before 5.2; it has just named its versions."""
+    from tidelog.blocking.registry.errors import RegistryRefused
+
+    try:
+        return client.mode(subject)
+    except RegistryRefused as refusal:
+        if refusal.is_other_path:
+            return None
+        raise

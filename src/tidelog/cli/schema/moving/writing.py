@@ -1,9 +1,10 @@
 """An import at work: subjects in mode IMPORT take versions with their ids, then have the source's mode."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tidelog.base.errors import TidelogError
 from tidelog.cli.schema.moving.exported import Exported
 from tidelog.cli.schema.moving.plan import ImportPlan, subjects_of
 
@@ -59,13 +60,21 @@ def _writable(
             changed.append((subject, before))
             client.set_mode(subject, mode, force=subject in plan.occupied)
         yield
-    finally:
+    except BaseException:
         for subject, before in changed:
-            after = wanted.get(subject) or (before if before != IMPORT else None)
-            if after is None or after == IMPORT:
-                client.delete_mode(subject)
-            else:
-                client.set_mode(subject, after, force=True)
+            with suppress(TidelogError):  # the first error says what is wrong
+                _restore(client, subject, wanted.get(subject), before)
+        raise
+    for subject, before in changed:
+        _restore(client, subject, wanted.get(subject), before)
+
+
+def _restore(client: "RegistryClient", subject: str, wanted: str | None, before: str | None) -> None:
+    after = wanted or (before if before != IMPORT else None)
+    if after is None or after == IMPORT:
+        client.delete_mode(subject)
+    else:
+        client.set_mode(subject, after, force=True)
 
 
 def _modes_needed(
