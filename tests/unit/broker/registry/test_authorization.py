@@ -107,6 +107,21 @@ def test_a_version_in_another_context_needs_the_permission_there(registry):
     assert registry.post("/subjects/orders-value", hidden, principal=ADMIN).status == 200
 
 
+def test_an_answer_does_not_tell_whether_a_hidden_subject_is_there(registry):
+    """BOB may see `:.staging:secret-value`, and nothing of `secret-value` in the default context."""
+    mine = body_of(record("mine"))
+    assert registry.post(versions(":.staging:secret-value"), mine, principal=ADMIN).status == 200
+    assert registry.get(f"{versions('secret-value')}/1", principal=ADMIN).json["subject"] == "secret-value"
+    for _ in range(2):
+        found = registry.get(f"{versions('secret-value')}/1", principal=BOB)
+        assert found.json["subject"] == ":.staging:secret-value"
+        found = registry.post("/subjects/secret-value", mine, principal=BOB)
+        assert found.json["subject"] == ":.staging:secret-value"
+        assert registry.get(f"{versions('secret-value')}/2", principal=BOB).status == 403
+        assert registry.post("/subjects/secret-value", body_of(record("s")), principal=BOB).status == 403
+        registry.delete("/subjects/secret-value", principal=ADMIN)
+
+
 def test_lists_leave_out_what_a_principal_may_not_see(registry):
     assert registry.get("/subjects", principal=ALICE).json == ["orders-value"]
     assert registry.get("/subjects", principal=BOB).json == [":.staging:x-value", "orders-value"]

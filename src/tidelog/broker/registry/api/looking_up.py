@@ -16,7 +16,7 @@ from tidelog.broker.registry.api.shapes import version_shape
 from tidelog.broker.registry.authorization import READ
 from tidelog.broker.registry.calls import Answer
 from tidelog.registry.errors import RegistryCode, RegistryError
-from tidelog.registry.state import lookups
+from tidelog.registry.state import lookups, refusals
 from tidelog.registry.state.jobs import schema_job
 from tidelog.registry.state.lookups import Which
 from tidelog.registry.state.matching import looked_up
@@ -33,21 +33,30 @@ _NOT_THERE_EITHER = {*_NOT_THERE, RegistryCode.INVALID_SCHEMA, RegistryCode.FORB
 async def look_up(request: RegistryRequest) -> Answer:
     subject, body = request.subject(), request.body(SchemaBody)
     body.checked()
-    try:
-        stored = await _under(request, subject, body)
-    except RegistryError as error:
-        found = await _elsewhere(request, subject, body) if error.code in _NOT_THERE else None
-        if found is None:
-            request.authorization.check(request.call, READ, subject)
-            raise
-        stored = found
+    stored = await _found(request, subject, body)
     return answer_of(version_shape(stored, await text_of(request, stored)))
+
+
+async def _found(request: RegistryRequest, subject: str, body: SchemaBody) -> StoredVersion:
+    """A subject that the client may not see counts as missing: no answer tells whether it is there."""
+    missing = refusals.subject_not_found(subject)
+    if request.authorization.sees(request.call, subject):
+        try:
+            return await _under(request, subject, body)
+        except RegistryError as error:
+            if error.code not in _NOT_THERE:
+                raise
+            missing = error
+    found = await _elsewhere(request, subject, body)
+    if found is None:
+        request.authorization.check(request.call, READ, subject)
+        raise missing
+    return found
 
 
 async def _under(request: RegistryRequest, subject: str, body: SchemaBody) -> StoredVersion:
     deleted = request.query.flag("deleted")
     lookups.versions_of(request.state, subject, Which.ALL if deleted else Which.LIVE)  # or it is not found
-    request.authorization.check(request.call, READ, subject)
     schema = sent_schema(request, subject, body)
     normalize = normalizes(request, subject)
     job = schema_job(request.state, subject, schema, normalize=normalize)

@@ -41,12 +41,15 @@ async def referenced_by(request: RegistryRequest) -> Answer:
 
 
 def _found(request: RegistryRequest, *, deleted: bool = False) -> StoredVersion:
-    """Returns the version; or that of the same subject in another context, if the client may see it."""
+    """Returns the version; or that of the same subject in another context, if the client may see it.
+
+    A subject that it may not see counts as missing: the answer must not tell whether it is there.
+    """
     state, subject = request.state, request.subject()
     version = lookups.checked_version(request.text("version"))
     deleted = deleted or request.query.flag("deleted")
     found = lookups.find_version(state, subject, version, deleted=deleted)
-    if found is None:
+    if found is None or not request.authorization.sees(request.call, subject):
         for other in lookups.elsewhere(state, subject):
             found = lookups.find_version(state, other, version, deleted=deleted)
             if found is not None and request.authorization.sees(request.call, other):
