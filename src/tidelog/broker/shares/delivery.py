@@ -73,9 +73,7 @@ def deliver(led: LedShare, ask: Ask, now: float, held_back: HeldBack | None) -> 
 def _deliver(led: LedShare, ask: Ask, now: float, held_back: HeldBack | None) -> Delivery | None:
     share, partition = led.share, led.partition
     log = partition.log
-    if share.start_offset < log.start:
-        share.move_start(log.start)
-        led.changed()
+    led.follow_log_start()
     end = partition.readable_end(led.read_limit)
     look_bytes = LOOK_BYTES_MAX
     for _ in range(READS_MAX):

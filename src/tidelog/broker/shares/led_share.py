@@ -162,6 +162,12 @@ class LedShare:
         self.wake()
         self.arm()
 
+    def follow_log_start(self) -> None:
+        """Records that retention deleted are none of the group's any more."""
+        if self.share.start_offset < self.partition.log.start:
+            self.share.move_start(self.partition.log.start)
+            self.changed()
+
     def arm(self) -> None:
         at = self.next_alarm
         if at < self.armed_at:

@@ -65,7 +65,7 @@ class SharePartitions:
         self._alarms = ShareAlarms(clock)
         self._led: dict[SharePlace, LedShare] = {}
         self._of_group: dict[str, dict[SharePlace, LedShare]] = {}
-        self._loads: dict[asyncio.Task[None], None] = {}
+        self._loads: dict[LedShare, asyncio.Task[None]] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
         metadata.on_change(self.on_change)
@@ -150,9 +150,8 @@ class SharePartitions:
         self._of_group.setdefault(place.group_id, {})[place] = led
         if self.begun_loads is not None:
             self.begun_loads.add((place.topic_id, place.partition))
-        task = asyncio.get_running_loop().create_task(self._load(led), name="share partition load")
-        self._loads[task] = None
-        task.add_done_callback(self._load_ended)
+        loop = asyncio.get_running_loop()
+        self._loads[led] = loop.create_task(self._load(led), name="share partition load")
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._drop_idle)
         return led
@@ -169,6 +168,8 @@ class SharePartitions:
             log.exception("the state of share group %s cannot be loaded", group_id)
             self._drop(led, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
+        finally:
+            self._loads.pop(led, None)
         if led.error is not None or not led.is_current:
             self._drop(led, _not_leader())
             return
@@ -182,9 +183,6 @@ class SharePartitions:
         if self.on_loaded is not None:
             self.on_loaded(led)
         self._saved(led)
-
-    def _load_ended(self, task: "asyncio.Task[None]") -> None:
-        self._loads.pop(task, None)
 
     def _saved(self, led: LedShare) -> None:
         if led.share.has_archiving and self.on_archiving is not None:
@@ -203,6 +201,8 @@ class SharePartitions:
             del of_group[led.place]
             if not of_group:
                 del self._of_group[led.place.group_id]
+        if (load := self._loads.pop(led, None)) is not None and load is not asyncio.current_task():
+            load.cancel()  # what it would still write, another load may have replaced by then
         led.drop(error)
         for listener in self.on_dropped:
             listener(led)
@@ -243,8 +243,6 @@ class SharePartitions:
         self._alarms.close()
         if self._sweep is not None:
             self._sweep.cancel()
-        for task in tuple(self._loads):
-            task.cancel()
         for led in tuple(self._led.values()):
             self._drop(led, _not_leader())
 

@@ -105,3 +105,24 @@ def test_a_group_beyond_the_end_of_a_truncated_log_gets_what_comes() -> None:
         assert (truncated.start_offset, truncated.log_end) == (1, 1)
 
     virtual_time.run(run())
+
+
+def test_a_load_that_another_has_replaced_writes_nothing_more() -> None:
+    """The group was without members meanwhile, and what the first load knows may be outdated."""
+
+    async def run() -> None:
+        rig = ShareRig(settings={"share.auto.offset.reset": "earliest"})
+        rig.produce(b"a")
+        rig.store.gate = asyncio.Event()
+        anna = rig.worker("anna")
+        waiting = asyncio.ensure_future(anna.take_ranges(**WAIT))
+        await asyncio.sleep(0.1)
+        anna.disconnect()
+        again = asyncio.ensure_future(rig.worker("bert").take_ranges(max_wait_ms=5_000))
+        await asyncio.sleep(0.1)
+        rig.store.gate.set()
+        assert await again == [(0, 0, 1)]
+        assert len(rig.store.writes) == 1
+        await asyncio.wait([waiting])
+
+    virtual_time.run(run())

@@ -34,6 +34,9 @@ async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroups
                 results[group_id] = error.code
     for served, group_ids in by_partition.items():
         async for piece in in_turns(group_ids, GROUPS_AT_ONCE):
+            if served.is_closed:  # it moved to another broker since the groups were looked for
+                results.update(dict.fromkeys(piece, ErrorCode.NOT_COORDINATOR))
+                continue
             decision = served.shard.delete_groups(piece, *served.now)
             for deleted in await served.run(decision, list):
                 results[deleted.group_id] = deleted.error

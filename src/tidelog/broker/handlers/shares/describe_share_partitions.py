@@ -152,6 +152,8 @@ def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartiti
     stored.share.move_start(stored.partition.log.start)  # as a member's fetch does
     answer = _described(stored, states_from)
     answer.start_offset = start
+    # With those at the start of the log that are done, which the window has passed.
+    answer.done += stored.share.start_offset - max(start, stored.partition.log.start)
     answer.scheduled = NOT_KNOWN
     if (due_ms := stored.share.next_due_ms) is not None:
         answer.next_due_ms = due_ms
@@ -159,6 +161,7 @@ def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartiti
 
 
 def _of_loaded(shares: SharePartitions, led: LedShare, states_from: int) -> DescribedSharePartition:
+    led.follow_log_start()
     answer, share = _described(led, states_from), led.share
     now, now_ms = shares.clock.monotonic(), shares.clock.now_ms()
     due = [share.next_due_ms, None if shares.scheduled_due is None else shares.scheduled_due(led)]

@@ -123,3 +123,22 @@ def test_others_have_turns(monkeypatch: pytest.MonkeyPatch, api: ApiKey, kind: s
         assert watched.most_names <= 3 * names
 
     with_cluster(life)
+
+
+def test_groups_that_move_while_others_are_deleted_are_not_called_unknown() -> None:
+    async def life(cluster: AuthorizedCluster) -> None:
+        services: Any = cluster.services()
+        first = FindCoordinatorRequest(key_type=0, coordinator_keys=["first"])
+        await cluster.ask(ADMIN, ApiKey.FIND_COORDINATOR, first)
+        await cluster.until(lambda: not services.groups.is_loading, "groups are served")
+        ids = IDS["many"][: 2 * NAMES_PER_PIECE]
+        deleting = asyncio.ensure_future(
+            cluster.ask(ADMIN, ApiKey.DELETE_GROUPS, DeleteGroupsRequest(groups_names=ids))
+        )
+        await asyncio.sleep(0)
+        for served in {services.groups.of(one) for one in ids}:
+            served.close()
+        answer = await deleting
+        assert {ErrorCode.of(one.error_code) for one in answer.results} == {ErrorCode.NOT_COORDINATOR}
+
+    with_cluster(life)

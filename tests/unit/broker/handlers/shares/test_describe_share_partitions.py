@@ -180,6 +180,48 @@ def test_records_that_retention_took_are_not_counted_in_the_stored_state() -> No
     virtual_time.run(run())
 
 
+def depth_of(found: DescribedSharePartition) -> int:
+    """As `tidelog queue` counts it."""
+    return found.readable_end - max(found.start_offset, found.log_start_offset) - found.done
+
+
+def test_what_is_done_at_the_start_of_the_log_counts_as_done_in_the_stored_state() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.produce(*[b"x"] * 10)
+        rig.store.start_offset, rig.store.state_epoch = 0, 7
+        rig.store.batches = [
+            StateBatch(
+                first_offset=0, last_offset=0, delivery_state=DeliveryState.AVAILABLE, delivery_count=1
+            ),
+            StateBatch(
+                first_offset=1, last_offset=8, delivery_state=DeliveryState.ACKNOWLEDGED, delivery_count=1
+            ),
+        ]
+        for log_start, depth in ((0, 2), (1, 1), (5, 1), (10, 0)):
+            rig.partition.log.delete_before(log_start)
+            [found] = await described(rig, group_id=GROUP, topics=named(0))
+            assert depth_of(found) == depth
+
+    virtual_time.run(run())
+
+
+def test_what_retention_took_is_not_done_where_the_state_is_loaded() -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.produce(*[b"x"] * 10)
+        anna = rig.worker()
+        await anna.take(**WAIT)
+        await anna.done(1, 5)
+        [found] = await described(rig)
+        assert depth_of(found) == 5
+        rig.partition.log.delete_before(6)
+        [found] = await described(rig)
+        assert (found.start_offset, found.done, depth_of(found)) == (6, 0, 4)
+
+    virtual_time.run(run())
+
+
 def _delayed(offset: int, available_at: int) -> StateBatch:
     return StateBatch(
         first_offset=offset,
