@@ -52,7 +52,7 @@ def fill_new_cores(
         _carry_out(direct, view, moves, rate, say)
         say("The replicas are spread over the cores.")
     if was_interrupted:
-        _clean_up_all(direct, view, rate)
+        _clean_up_all(direct, view, cores, rate)
     mark.clear()
 
 
@@ -82,7 +82,7 @@ def empty_cores(
         view = _with_leaders(direct, leaving)
         moves = _planned(direct, view, cores, leaving)
         if not moves:
-            _clean_up_all(direct, view, rate)
+            _clean_up_all(direct, view, cores, rate)
             return
         _carry_out(direct, view, moves, rate, say)
     raise CliError(
@@ -140,10 +140,13 @@ def _carry_out_piece(
     return refused
 
 
-def _clean_up_all(direct: DirectCluster, view: ClusterView, rate: int) -> None:
+def _clean_up_all(direct: DirectCluster, view: ClusterView, cores: Sequence[int], rate: int) -> None:
     """What an earlier start limited, and was stopped before it could take the limits away."""
     if rate:
-        clean_up(direct, sorted({place.topic for place in view.partitions}))
+        held = {
+            place.topic for place, part in view.partitions.items() if not set(cores).isdisjoint(part.replicas)
+        }
+        clean_up(direct, sorted(held))
 
 
 class _Progress:

@@ -112,7 +112,7 @@ class CoreFleet(Fleet):
                     return False
                 self._may_follow.set()
             started = list(self._members.values())
-            if len(started) == len(self.plan.members) and all(one.ready.is_set() for one in started):
+            if len(started) == len(self.plan.members) and all(one.is_serving for one in started):
                 return True
             await asyncio.sleep(LOOK_S)
         return False
@@ -152,7 +152,7 @@ class CoreFleet(Fleet):
             stalls = {
                 member: stalls.get(member, Stall())
                 for member in self._members.values()
-                if member.ready.is_set() and member.is_running and member.id not in self._retired
+                if member.is_serving and member.id not in self._retired
             }
             for member, stall in stalls.items():
                 if stall.look(member.beats) and not self._stop.is_set():

@@ -106,6 +106,10 @@ class Member:
     def is_running(self) -> bool:
         return self._ended is not None and not self._ended.done()
 
+    @property
+    def is_serving(self) -> bool:
+        return self.ready.is_set() and self.is_running
+
     def ended(self) -> Awaitable[int]:
         """Its exit code, once it is over and all it said is read; a signal's number is negative."""
         if self._ended is None:

@@ -226,7 +226,7 @@ class Fleet:
         silent = [
             plan.id
             for plan in self.plan.members
-            if plan.id not in self._members or not self._members[plan.id].ready.is_set()
+            if plan.id not in self._members or not self._members[plan.id].is_serving
         ]
         if silent:
             return silent

@@ -26,6 +26,10 @@ class Process:
     was_started = is_running = stopped_cleanly = True
     beats, pid = 0, 7
 
+    @property
+    def is_serving(self) -> bool:
+        return self.ready.is_set() and self.is_running
+
     def __init__(self, plan: MemberPlan, *, hangs: bool = False) -> None:
         self.plan, self.id = plan, plan.id
         self.got: list[int] = []
@@ -187,6 +191,24 @@ def test_a_core_that_hangs_is_killed_while_others_still_begin(
     monkeypatch.setattr(machine, "_until_all_answer", until_it_is_killed)
     asyncio.run(asyncio.wait_for(machine._until_stopped(), 10))
     assert hangs.got[0] == signal.SIGKILL
+
+
+def test_a_machine_is_not_ready_while_a_core_that_served_is_down(machine: Machine) -> None:
+    first, second, third = machine.processes.values()
+    first.facts = {"machine": machine.cores.machine}
+    for process in (first, second, third):
+        process.ready.set()
+    second.is_running = False
+
+    async def start() -> bool:
+        machine._may_follow.set()
+        starting = asyncio.create_task(machine._until_all_answer())
+        await asyncio.sleep(3 * supervisor.LOOK_S)
+        assert not starting.done()
+        second.is_running = True
+        return await starting
+
+    assert asyncio.run(start())
 
 
 def test_all_cores_but_the_first_stop_at_once(machine: Machine) -> None:
