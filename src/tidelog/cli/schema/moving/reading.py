@@ -73,7 +73,7 @@ def read_registry(
 
 
 def _mode(client: "RegistryClient", subject: str | None = None) -> str | None:
-    """None also where the registry has no modes, as Confluent's before 5.2; it has just named its versions."""
+    """None also where a registry has no modes, as Confluent's before 5.2; it has just named its versions."""
     from tidelog.blocking.registry.errors import RegistryRefused
 
     try:
