@@ -6,7 +6,7 @@ records of a producer stay in order, and a producer of bad records delays itself
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -95,11 +95,13 @@ class SchemaValidation:
             waiting.done.set_result(None)
 
     async def _refusal_of(self, waiting: _Waiting) -> KafkaError | None:
+        answers: dict[Rule, Verdicts] = {}
         try:
-            found = self._look(waiting.partition, waiting.batch)
-            if found.questions:
-                answers = await self._known.ask(found.questions)
-                found = self._look(waiting.partition, waiting.batch, answers)
+            # An answer takes its time: what was known at the first look may be forgotten at the next, or the
+            # topic may have another rule by then.
+            while (found := self._look(waiting.partition, waiting.batch, answers)).questions:
+                for rule, verdicts in (await self._known.ask(found.questions)).items():
+                    answers[rule] = {**answers.get(rule, {}), **verdicts}
         except NoAnswer as error:
             return _no_answer(f"the schema registry cannot be asked: {error}")
         except KafkaError as error:
@@ -107,7 +109,7 @@ class SchemaValidation:
         return _refusal(found)
 
     def _look(
-        self, partition: Partition, batch: memoryview, answers: dict[Rule, Verdicts] | None = None
+        self, partition: Partition, batch: memoryview, answers: Mapping[Rule, Verdicts] | None = None
     ) -> Checked:
         checks = partition.log.config.schema_checks
         if checks is None:  # switched off meanwhile

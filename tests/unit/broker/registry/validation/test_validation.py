@@ -22,21 +22,23 @@ CHECKS = SchemaChecks(None, SubjectStrategy.TOPIC)
 
 
 class Known:
-    """Schema 1 is known, 2 passes when asked for, others do not."""
+    """Schema 1 is known until it is forgotten, and like 2 passes when asked for; others do not."""
 
     def __init__(self):
         self.asked = []
         self.is_silent = False
+        self.is_forgotten = False
 
     def passes(self, rule, name):
-        return name == 1
+        return name == 1 and not self.is_forgotten
 
     async def ask(self, questions):
         self.asked += [name for question in questions for name in question.names]
         await asyncio.sleep(1.0)
         if self.is_silent:
             raise NoAnswer("nothing came")
-        return {one.rule: {name: None if name == 2 else "bad" for name in one.names} for one in questions}
+        bad = {3, 4}
+        return {one.rule: {name: "bad" if name in bad else None for name in one.names} for one in questions}
 
 
 class Rig:
@@ -175,5 +177,32 @@ def test_a_check_that_is_switched_off_while_a_batch_waits():
         rig.partition.log.config = LogConfig()
         await asyncio.gather(*waits)
         assert [refusal for _, refusal in rig.finished] == [None, None]
+
+    run(scenario())
+
+
+def test_a_schema_that_is_forgotten_while_another_is_asked_for():
+    async def scenario():
+        rig = Rig()
+        waits = rig.submit(1, 3)
+        await asyncio.sleep(0.5)
+        rig.known.is_forgotten = True
+        await waits
+        assert rig.known.asked == [3, 1]
+        assert rig.finished == [((1, 3), (ErrorCode.INVALID_RECORD, [1]))]
+        assert rig.partition.log.end == 0
+
+    run(scenario())
+
+
+def test_another_subject_is_asked_for_while_a_batch_waits():
+    async def scenario():
+        rig = Rig()
+        waits = rig.submit(3)
+        await asyncio.sleep(0.5)
+        rig.partition.log.config = LogConfig(schema_checks=SchemaChecks(None, SubjectStrategy.RECORD))
+        await waits
+        assert rig.known.asked == [3, 3]
+        assert rig.finished == [((3,), (ErrorCode.INVALID_RECORD, [0]))]
 
     run(scenario())
