@@ -54,18 +54,21 @@ def subject_names(
 
 def subject_filter(state: RegistryState, prefix: str, which: Which) -> Callable[[str], bool]:
     """Returns whether a name is one of `subject_names`, for lists that are walked in several turns."""
-    everywhere = prefix.startswith(subjects.ALL_CONTEXTS)
-    bare = prefix.removeprefix(subjects.ALL_CONTEXTS)
+    has_prefix = prefix_filter(prefix)
 
     def is_meant(subject: str) -> bool:
-        if everywhere:
-            has_prefix = not bare or subjects.split(subject).name.startswith(bare)
-        else:
-            has_prefix = _has_prefix(subject, prefix)
         versions = state.subjects.get(subject)
-        return has_prefix and versions is not None and _has(versions.values(), which)
+        return has_prefix(subject) and versions is not None and _has(versions.values(), which)
 
     return is_meant
+
+
+def prefix_filter(prefix: str) -> Callable[[str], bool]:
+    """Returns whether a name begins as it is asked for."""
+    if not prefix.startswith(subjects.ALL_CONTEXTS):
+        return lambda subject: _has_prefix(subject, prefix)
+    bare = prefix.removeprefix(subjects.ALL_CONTEXTS)
+    return lambda subject: not bare or subjects.split(subject).name.startswith(bare)
 
 
 def latest(state: RegistryState, subject: str) -> StoredVersion | None:

@@ -1,5 +1,7 @@
 """`/schemas`: schemas by their ids, which records carry, and the list of all of them."""
 
+from collections.abc import Iterable
+
 from tidelog.broker.registry.api.answers import answer_of, encode, list_answer, text_answer
 from tidelog.broker.registry.api.formats import text_of, with_references
 from tidelog.broker.registry.api.lists import seen_places, seen_subjects
@@ -48,10 +50,11 @@ async def versions_of_id(request: RegistryRequest) -> Answer:
 
 
 async def list_schemas(request: RegistryRequest) -> Answer:
-    aliases = _aliases(request) if request.query.flag("aliases") else {}
+    prefix = request.in_context(request.query.text("subjectPrefix"))
+    aliases = _aliases(request, prefix) if request.query.flag("aliases") else {}
     pauses = Pauses()
     items, size = [], 0
-    for stored in await _listed(request):
+    for stored in await _listed(request, prefix, aliases):
         shape = version_shape(stored)
         if stored.subject in aliases:
             shape["aliases"] = aliases[stored.subject]
@@ -89,7 +92,8 @@ def _with_id(request: RegistryRequest) -> StoredVersion:
     return lookups.by_id(request.state, request.number("id"), request.subject_of_query("subject"))
 
 
-async def _listed(request: RegistryRequest) -> list[StoredVersion]:
+async def _listed(request: RegistryRequest, prefix: str, aliased: Iterable[str]) -> list[StoredVersion]:
+    """Returns versions of the subjects with the prefix, and of the aliased ones that the client may see."""
     query, state = request.query, request.state
     which = lookups.Which.ALL if query.flag("deleted") else lookups.Which.LIVE
     only_latest, rule_type = query.flag("latestOnly"), query.text("ruleType")
@@ -97,7 +101,8 @@ async def _listed(request: RegistryRequest) -> list[StoredVersion]:
     pauses = Pauses()
     found: list[StoredVersion] = []
     place = 0
-    for subject in await seen_subjects(request, request.in_context(query.text("subjectPrefix")), which):
+    seen = {subject for subject in aliased if request.authorization.sees(request.call, subject)}
+    for subject in sorted(seen.union(await seen_subjects(request, prefix, which))):
         versions = [one for one in state.subjects.get(subject, {}).values() if lookups.counts(one, which)]
         for stored in versions[-1:] if only_latest else versions:
             if not rule_type or _has_rule(stored, rule_type):
@@ -115,11 +120,12 @@ def _has_rule(stored: StoredVersion, rule_type: str) -> bool:
     return any(rule.get("type") == rule_type for kind in RULE_KINDS for rule in rule_set.get(kind) or ())
 
 
-def _aliases(request: RegistryRequest) -> dict[str, list[str]]:
-    """Returns the other names of subjects."""
+def _aliases(request: RegistryRequest, prefix: str) -> dict[str, list[str]]:
+    """Returns the other names of subjects, of those with the prefix."""
+    has_prefix = lookups.prefix_filter(prefix)
     found: dict[str, list[str]] = {}
     for scope, config in request.state.configs.items():
         alias = config.get(settings.ALIAS)
-        if scope and alias and request.authorization.sees(request.call, scope):
+        if scope and alias and has_prefix(scope) and request.authorization.sees(request.call, scope):
             found.setdefault(subjects.qualified(alias, scope), []).append(scope)
     return found

@@ -113,8 +113,19 @@ def test_schemas_are_listed(registry):
     assert got == [("a/b:c", 1), ("orders-key", 1), ("orders-value", 2)]
     assert registry.get("/schemas", "subjectPrefix=orders-v&limit=1").json[0]["version"] == 1
     assert registry.get("/schemas", "deleted=true&subjectPrefix=gone").json[0]["deleted"] is True
-    aliases = registry.get("/schemas", "subjectPrefix=orders-v&aliases=true").json[0]["aliases"]
-    assert aliases == ["old-name"]
+
+
+def test_schemas_are_listed_by_the_aliases_of_their_subject(registry):
+    def listed(query):
+        found = registry.get("/schemas", query).json
+        return [(one["subject"], one["version"], one.get("aliases")) for one in found]
+
+    named = [("orders-value", 1, ["old-name"]), ("orders-value", 2, ["old-name"])]
+    assert listed("subjectPrefix=old-&aliases=true") == named
+    assert listed("subjectPrefix=old-&aliases=true&latestOnly=true") == named[1:]
+    assert [one for one in listed("aliases=true") if one[0] == "orders-value"] == named
+    assert listed("subjectPrefix=old-") == []
+    assert listed("subjectPrefix=orders-v&aliases=true") == [(*one[:2], None) for one in named]
 
 
 def test_an_alias_is_the_subject(registry):
