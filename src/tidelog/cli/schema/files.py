@@ -41,7 +41,7 @@ def read_schema_file(name: str, kind: str | None = None) -> SchemaFile:
     """Raises CliError."""
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        text = data.decode()
+        text = data.decode("utf-8-sig")  # editors on Windows write a mark in front
     except OSError as error:
         raise CliError(f"{name} cannot be read: {error.strerror}.", code=Exit.NOT_FOUND) from error
     except UnicodeDecodeError:

@@ -46,6 +46,12 @@ def test_a_given_kind_counts_more(tmp_path: Path) -> None:
         read_schema_file(str(tmp_path / "b.avsc"))
 
 
+def test_a_mark_in_front_is_no_part_of_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"type":"object"}', encoding="utf-8-sig")
+    read = read_schema_file(str(tmp_path / "a.json"))
+    assert (read.type, read.text) == (SchemaType.JSON, '{"type":"object"}')
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
