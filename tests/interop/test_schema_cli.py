@@ -89,6 +89,8 @@ def test_a_schema_is_registered_checked_compared_and_deleted(tidelog: Commands, 
     kept = tidelog("schema", "delete", "life", "--version", "latest", typed=b"n\n")
     assert (kept.code, "Nothing was deleted" in kept.err) == (1, True)
     assert tidelog("schema", "delete", "life", "--version", "latest").out == "Deleted 'life', version 2.\n"
+    assert tidelog("schema", "get", "life", "--json").json["version"] == 1
+    assert tidelog("schema", "get", "life", "--deleted", "--json").json["version"] == 2
     assert tidelog("schema", "delete", "life", "--permanent", typed=b"y\n").code == 0
     assert tidelog("schema", "get", "life").code == 3
 

@@ -44,6 +44,8 @@ def get(
             schema = client.schema(key)
             facts = {"id": key} if isinstance(key, int) else {"guid": key}
         else:
+            if deleted and version == "latest":  # which a registry takes as the latest that is not deleted
+                version = str(client.versions(subject or "", deleted=True)[-1])
             found = client.version(subject or "", version, deleted=deleted)
             schema = found.schema
             facts = {"subject": found.subject, "version": found.version, "id": found.id}
