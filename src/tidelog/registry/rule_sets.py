@@ -17,9 +17,14 @@ _MODES = {
     "domainRules": {"WRITE", "READ", "WRITEREAD"},
     "encodingRules": {"WRITE", "READ", "WRITEREAD"},
 }
+_DEFAULTS = {"kind": "TRANSFORM", "mode": "WRITEREAD"}
+"""Of a rule that does not say: clients know none without a mode, and would not run it."""
+_BOTH_WAYS = {"WRITEREAD", "UPDOWN"}
+_KINDS = {"TRANSFORM", "CONDITION"}
+_PLACES = {"NONE", "ALL", "SERVER", "GATEWAY", "CLIENT"}
 _TEXT_FIELDS = ("name", "doc", "kind", "mode", "type")
 _ACTION_FIELDS = ("expr", "onSuccess", "onFailure")
-RULE_NAME_CHARS_MAX = 64
+RULE_NAME_CHARS_MAX = 256
 
 
 def sent_rule_set(given: Any) -> JsonObject | None:
@@ -48,7 +53,7 @@ def checked_rule_set(given: Any) -> JsonObject | None:
         if rules:
             rule_set[kind] = [_checked_rule(rule, kind, names) for rule in rules]
     if given.get("enableAt") is not None:
-        rule_set["enableAt"] = _text(given["enableAt"], "enableAt")
+        rule_set["enableAt"] = _one_of(_PLACES, _text(given["enableAt"], "enableAt"), "'enableAt'")
     return rule_set
 
 
@@ -70,9 +75,8 @@ def merged_rule_sets(old: JsonObject | None, new: JsonObject | None) -> JsonObje
 def _checked_rule(given: Any, kind: str, names: set[str]) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise _invalid_rules("a rule is a JSON object")
-    rule: dict[str, Any] = {
-        field: _text(given[field], field) for field in _TEXT_FIELDS if given.get(field) is not None
-    }
+    given = {**_DEFAULTS, **{field: value for field, value in given.items() if value is not None}}
+    rule: dict[str, Any] = {field: _text(given[field], field) for field in _TEXT_FIELDS if field in given}
     name = rule.get("name", "")
     if not name or len(name) > RULE_NAME_CHARS_MAX or not _is_rule_name(name):
         raise _invalid_rules(f"{name[:RULE_NAME_CHARS_MAX]!r} is not the name of a rule")
@@ -81,10 +85,8 @@ def _checked_rule(given: Any, kind: str, names: set[str]) -> dict[str, Any]:
     names.add(name)
     if "type" not in rule:
         raise _invalid_rules(f"rule '{name}' has no type")
-    if "mode" in rule and rule["mode"] not in _MODES[kind]:
-        raise _invalid_rules(
-            f"rule '{name}' of '{kind}' can only have a mode of {', '.join(sorted(_MODES[kind]))}"
-        )
+    _one_of(_KINDS, rule["kind"], f"the kind of rule '{name}'")
+    _one_of(_MODES[kind], rule["mode"], f"the mode of rule '{name}' in '{kind}'")
     tags, parameters = given.get("tags") or [], given.get("params") or {}
     if not isinstance(tags, list) or not all(is_text(tag) for tag in tags):
         raise _invalid_rules(f"the tags of rule '{name}' are a list of texts")
@@ -94,9 +96,20 @@ def _checked_rule(given: Any, kind: str, names: set[str]) -> dict[str, Any]:
         rule["tags"] = java_order(set(tags))
     if parameters:
         rule["params"] = {key: parameters[key] for key in java_order(parameters)}
-    rule |= {field: _text(given[field], field) for field in _ACTION_FIELDS if given.get(field) is not None}
-    rule["disabled"] = bool(given.get("disabled", False))
+    rule |= {field: _text(given[field], field) for field in _ACTION_FIELDS if field in given}
+    if rule["mode"] not in _BOTH_WAYS and "," in rule.get("onSuccess", "") + rule.get("onFailure", ""):
+        raise _invalid_rules(f"rule '{name}' has an action for each way, and a mode of one way")
+    rule["disabled"] = given.get("disabled", False)
+    if not isinstance(rule["disabled"], bool):
+        raise _invalid_rules(f"'disabled' of rule '{name}' is true or false")
     return rule
+
+
+def _one_of(known: set[str], text: str, what: str) -> str:
+    """Clients know these words alone, and cannot read a schema with another one."""
+    if text not in known:
+        raise _invalid_rules(f"{what} is one of {', '.join(sorted(known))}, and is {text[:50]!r}")
+    return text
 
 
 def _text(value: Any, field: str) -> str:

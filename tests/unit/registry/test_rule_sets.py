@@ -8,7 +8,7 @@ from tidelog.registry.rule_sets import checked_rule_set, merged_rule_sets, sent_
 
 
 def rule(name, **fields):
-    return {"name": name, "type": "CEL", "mode": "WRITE", **fields}
+    return {"name": name, "type": "CEL", "mode": "WRITE", "kind": "CONDITION", **fields}
 
 
 def test_rules_have_one_form():
@@ -16,6 +16,19 @@ def test_rules_have_one_form():
     assert checked_rule_set(given) == {
         "domainRules": [rule("a", tags=["x", "y"], params={"p": "2", "q": "1"}, disabled=False)]
     }
+
+
+def test_a_rule_that_does_not_say_is_a_transformation_both_ways():
+    given = {"domainRules": [{"name": "a", "type": "ENCRYPT", "mode": None}]}
+    rules = checked_rule_set(given)["domainRules"]
+    wanted = {"name": "a", "kind": "TRANSFORM", "mode": "WRITEREAD", "type": "ENCRYPT", "disabled": False}
+    assert list(rules[0].items()) == list(wanted.items())
+
+
+def test_an_action_for_each_way():
+    both = {"onSuccess": "NONE,NONE", "onFailure": "DLQ,ERROR"}
+    assert checked_rule_set({"domainRules": [rule("a", mode="WRITEREAD", **both)]})
+    assert checked_rule_set({"migrationRules": [rule("a", mode="UPDOWN", **both)], "enableAt": "CLIENT"})
 
 
 @pytest.mark.parametrize(
@@ -28,7 +41,15 @@ def test_rules_have_one_form():
         {"domainRules": [{"name": "a"}]},
         {"domainRules": [rule("a"), rule("a")]},
         {"domainRules": [rule("1a")]},
-        {"domainRules": [rule("a" * 65)]},
+        {"domainRules": [rule("a" * 257)]},
+        {"domainRules": [rule("a", kind="OTHER")]},
+        {"domainRules": [rule("a", kind="condition")]},
+        {"domainRules": [rule("a", mode="")]},
+        {"migrationRules": [{"name": "a", "type": "JSONATA"}]},
+        {"domainRules": [rule("a", onSuccess="NONE,NONE")]},
+        {"domainRules": [rule("a", onFailure="DLQ,NONE", mode="READ")]},
+        {"domainRules": [rule("a", disabled="false")]},
+        {"enableAt": "2026"},
         {"domainRules": [rule("a", mode="UPGRADE")]},
         {"migrationRules": [rule("a", mode="WRITE")]},
         {"domainRules": [rule("a", tags="x")]},
