@@ -1,14 +1,15 @@
 """The records of `_schemas`, as Confluent's registry writes them: keys and values are JSON.
 
     {"keytype":"SCHEMA","subject":S,"version":V,"magic":1}    a version: its id, its schema, if it is deleted
-    {"keytype":"CONFIG","subject":S,"magic":0}                settings of a subject, a context, or all (null)
+    {"keytype":"CONFIG","subject":S,"magic":0}                settings of a subject, a context, or all (no S)
     {"keytype":"MODE","subject":S,"magic":0}                  likewise a mode
     {"keytype":"DELETE_SUBJECT","subject":S,"magic":0}        every version up to one is soft-deleted
     {"keytype":"CLEAR_SUBJECT","subject":S,"magic":0}         what is soft-deleted is gone
     {"keytype":"CONTEXT","tenant":T,"context":C,"magic":0}    a context exists
     {"keytype":"NOOP","magic":0}                              nothing
 
-Compaction and tombstones compare keys as bytes, so keys are written byte for byte as Confluent writes them.
+Compaction and tombstones compare keys as bytes, so keys are written byte for byte as Confluent writes them:
+where one older than 6.2 has "subject":null, later ones have no subject.
 """
 
 import json
@@ -102,17 +103,22 @@ def encode_key(key: Key) -> bytes:
         case SchemaKey(subject, version):
             return _json({"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1})
         case ConfigKey(scope):
-            return _json({"keytype": "CONFIG", "subject": scope, "magic": 0})
+            return _scope_key("CONFIG", scope)
         case ModeKey(scope):
-            return _json({"keytype": "MODE", "subject": scope, "magic": 0})
+            return _scope_key("MODE", scope)
         case DeleteSubjectKey(subject):
             return _json({"keytype": "DELETE_SUBJECT", "subject": subject, "magic": 0})
         case ClearSubjectKey(scope):
-            return _json({"keytype": "CLEAR_SUBJECT", "subject": scope, "magic": 0})
+            return _scope_key("CLEAR_SUBJECT", scope)
         case ContextKey(tenant, context):
             return _json({"keytype": "CONTEXT", "tenant": tenant, "context": context, "magic": 0})
         case HighestIdsKey():
             return HIGHEST_IDS_KEY
+
+
+def _scope_key(kind: str, scope: str | None) -> bytes:
+    subject = {} if scope is None else {"subject": scope}
+    return _json({"keytype": kind, **subject, "magic": 0})
 
 
 # Values

@@ -23,11 +23,12 @@ ODD = 'größe " \\'
 KEYS = {
     b'{"keytype":"SCHEMA","subject":"orders-value","version":1,"magic":1}': SchemaKey("orders-value", 1),
     '{"keytype":"SCHEMA","subject":"größe \\" \\\\","version":7,"magic":1}'.encode(): SchemaKey(ODD, 7),
-    b'{"keytype":"CONFIG","subject":null,"magic":0}': ConfigKey(None),
+    b'{"keytype":"CONFIG","magic":0}': ConfigKey(None),
+    b'{"keytype":"MODE","magic":0}': ModeKey(None),
     b'{"keytype":"CONFIG","subject":"a","magic":0}': ConfigKey("a"),
     b'{"keytype":"MODE","subject":":.c:","magic":0}': ModeKey(":.c:"),
     b'{"keytype":"DELETE_SUBJECT","subject":"a","magic":0}': DeleteSubjectKey("a"),
-    b'{"keytype":"CLEAR_SUBJECT","subject":null,"magic":0}': ClearSubjectKey(None),
+    b'{"keytype":"CLEAR_SUBJECT","magic":0}': ClearSubjectKey(None),
     b'{"keytype":"CONTEXT","tenant":"default","context":".c","magic":0}': ContextKey("default", ".c"),
     b'{"magic":0,"keytype":"NOOP"}': HighestIdsKey(),
 }
@@ -37,6 +38,11 @@ KEYS = {
 def test_keys(data, key):
     assert decode_key(data) == key
     assert encode_key(key) == data
+
+
+def test_keys_of_all_subjects_in_older_registries():
+    assert decode_key(b'{"keytype":"CONFIG","subject":null,"magic":0}') == ConfigKey(None)
+    assert decode_key(b'{"keytype":"MODE","subject":null,"magic":0}') == ModeKey(None)
 
 
 def test_a_noop_of_confluents_registry_has_another_key_than_the_highest_ids():
