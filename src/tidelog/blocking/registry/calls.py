@@ -141,6 +141,9 @@ class RegistryCalls:
         if len(content) > ANSWER_BYTES_MAX:
             self._open.pop(url).close()
             raise NotARegistry(f"{url} answers with more than {ANSWER_BYTES_MAX >> 20} MiB; check the URL")
+        if 300 <= response.status < 400:  # not followed: credentials are for this URL
+            leads_to = _excerpt((response.getheader("location") or "").encode())
+            raise NotARegistry(f"{url} redirects to {leads_to}; give the registry's own URL")
         return _answer(url, response.status, content, may_repeat=repeats or response.status in (429, 503))
 
 

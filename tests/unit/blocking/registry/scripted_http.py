@@ -19,12 +19,17 @@ class Asked(NamedTuple):
 
 
 class Answer:
-    def __init__(self, body: Any = None, status: int = 200) -> None:
+    def __init__(self, body: Any = None, status: int = 200, location: str | None = None) -> None:
         self.status = status
+        self.location = location
         self.content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     def read(self, limit: int) -> bytes:
         return self.content[:limit]
+
+    def getheader(self, name: str) -> str | None:
+        assert name == "location"
+        return self.location
 
 
 def refused(code: int, message: str = "no") -> Answer:

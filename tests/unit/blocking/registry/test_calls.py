@@ -125,3 +125,10 @@ def test_names_are_quoted_and_unset_options_left_out() -> None:
     path = ("subjects", ":.ctx:a/b ?", "versions", 3)
     target = target_of(path, {"deleted": True, "normalize": False, "format": None, "limit": 5})
     assert target == "/subjects/%3A.ctx%3Aa%2Fb%20%3F/versions/3?deleted=true&limit=5"
+
+
+def test_a_redirect_names_where_it_leads_to() -> None:
+    script = ScriptedHttp({A: [Answer(b"", 308, "https://a/subjects")]})
+    with pytest.raises(NotARegistry, match="http://a:8081 redirects to 'https://a/subjects'; give"):
+        script.calls().get("subjects")
+    assert script.targets == ["GET /subjects"]
