@@ -67,6 +67,13 @@ def test_other_paths_are_not_there(broker: Broker) -> None:
     assert get(broker, "/admin")[0] == 404
 
 
+def test_a_target_may_be_a_whole_url(broker: Broker) -> None:
+    assert get(broker, "http://any.host:1234/healthz?a=b")[0] == 200
+    assert [
+        get(broker, path)[0] for path in ("http://any.host", "http://any.host/x", "/x://any/healthz")
+    ] == [404] * 3
+
+
 def test_a_token_protects_metrics_and_not_health(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")

@@ -7,6 +7,7 @@ client could cause them without a bound, and `connection` and this file say what
 import asyncio
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from tidelog.server.http.asgi import App, Event, Receive, Scope, Send, say
 from tidelog.server.http.limits import HttpLimits
@@ -57,6 +58,7 @@ class HttpProtocols:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection: HttpConnection = scope["state"].pop(_CONNECTION)
         has_begun = False
+        _take_whole_url(scope)
 
         async def watched(event: Event) -> None:
             nonlocal has_begun
@@ -82,6 +84,14 @@ class HttpProtocols:
             await say(send, 500, "The broker could not answer; its log says why.")
         finally:
             connection.request_ends()
+
+
+def _take_whole_url(scope: Scope) -> None:
+    """A client that believes to talk to a proxy asks for a whole URL, which every server has to take."""
+    _, is_whole, rest = scope["raw_path"].partition(b"://")
+    if is_whole and not scope["raw_path"].startswith(b"/"):
+        scope["raw_path"] = b"/" + rest.partition(b"/")[2]
+        scope["path"] = unquote(scope["raw_path"].decode("ascii"))
 
 
 def _has_two_lengths(scope: Scope) -> bool:
