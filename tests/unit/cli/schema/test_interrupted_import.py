@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.rigs.local_registry import LocalRegistry, record
+from tests.rigs.local_registry import LocalRegistry, body_of, record
 from tests.rigs.registry_client import client_of
 from tidelog.broker.registry.calls import Call
 from tidelog.cli.schema.moving.plan import plan_import
@@ -90,3 +90,16 @@ def test_an_import_that_was_interrupted_anywhere_is_completed_by_the_next(
             assert after > 10
             return
     raise AssertionError("no import came to its end")
+
+
+def test_subjects_without_a_name_have_no_settings_of_their_own() -> None:
+    source, target = LocalRegistry(), LocalRegistry()
+    for subject in ("", ":.staging:"):
+        assert source.post(f"/subjects/{subject}/versions", body_of(record("a"))).status == 200
+    source.put("/config", {"compatibility": "NONE"})
+    source.put("/config/:.staging:", {"compatibility": "FULL"})
+    bring(source, target)
+    assert target.get("/config").json == {"compatibilityLevel": "BACKWARD"}
+    assert target.get("/config/:.staging:").json == {"compatibilityLevel": "FULL"}
+    assert target.get("/mode").json == {"mode": "READWRITE"}
+    assert target.get("/subjects").json == source.get("/subjects").json == ["", ":.staging:"]

@@ -1,6 +1,6 @@
 """All of a registry, or some subjects of it, with what their schemas refer to."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tidelog.cli.schema.moving.exported import (
@@ -48,28 +48,24 @@ def read_registry(
         to_read += references_of(versions[place.version])
         count += 1
         progress(count)
-    scopes = (
-        []
-        if subjects
-        else sorted({scope for subject in found if (scope := scope_of_context(context_of(subject)))})
-    )
+    scopes = set() if subjects else {scope_of_context(context_of(subject)) for subject in found}
     return Exported(
         client.options.urls[0],
         (
-            *(ExportedSubject(scope, (), client.config(scope), _mode(client, scope)) for scope in scopes),
-            *(
-                ExportedSubject(
-                    subject,
-                    tuple(versions[number] for number in sorted(versions)),
-                    client.config(subject),
-                    _mode(client, subject),
-                )
-                for subject, versions in sorted(found.items())
-            ),
+            *(_exported(client, scope, {}) for scope in sorted(filter(None, scopes - found.keys()))),
+            *(_exported(client, subject, versions) for subject, versions in sorted(found.items())),
         ),
         client.config(),
         _mode(client),
     )
+
+
+def _exported(
+    client: "RegistryClient", subject: str, versions: Mapping[int, ExportedVersion]
+) -> ExportedSubject:
+    """What a subject without a name (`""`) would answer here is set for all subjects, and is not its own."""
+    config, mode = (client.config(subject), _mode(client, subject)) if subject else (None, None)
+    return ExportedSubject(subject, tuple(versions[number] for number in sorted(versions)), config, mode)
 
 
 def _mode(client: "RegistryClient", subject: str | None = None) -> str | None:
