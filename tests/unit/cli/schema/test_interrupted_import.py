@@ -103,3 +103,22 @@ def test_subjects_without_a_name_have_no_settings_of_their_own() -> None:
     assert target.get("/config/:.staging:").json == {"compatibilityLevel": "FULL"}
     assert target.get("/mode").json == {"mode": "READWRITE"}
     assert target.get("/subjects").json == source.get("/subjects").json == ["", ":.staging:"]
+
+
+def test_a_subject_that_is_an_alias_keeps_its_own_versions() -> None:
+    source, target = LocalRegistry(), LocalRegistry()
+    source.register("old-value", record("a"))
+    source.register("old-value", record("a", "b"))
+    source.delete("/subjects/old-value/versions/1")
+    source.register("new-value", record("c", name="Other"))
+    source.put("/config/old-value", {"alias": "new-value"})
+    for _ in range(2):
+        bring(source, target)
+        assert content(target) == content(source)
+        assert target.get("/schemas", "deleted=true").json == source.get("/schemas", "deleted=true").json
+    source.put("/config/old-value", {"alias": None})
+    source.register("old-value", record("a", "b", "d"))
+    exported = read_registry(client_of(source), deleted=True)
+    assert plan_import(client_of(target), exported).conflicts == [
+        "'old-value' version 3: here its subject is an alias of 'new-value'. Remove the alias."
+    ]

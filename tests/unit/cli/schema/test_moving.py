@@ -97,6 +97,11 @@ def test_referenced_versions_come_along() -> None:
     assert [one.place for one in exported.versions()] == [Place("a/b", 1), Place("zzz", 2)]
 
 
+def test_a_subject_that_is_not_there_is_not_exported_as_nothing() -> None:
+    with pytest.raises(RegistryRefused, match="'nope' not found"):
+        read(source(), "a/b", "nope")
+
+
 def test_soft_deleted_versions_are_deleted_again() -> None:
     origin: Any = source()
     origin.hidden.add(("zzz", 1))

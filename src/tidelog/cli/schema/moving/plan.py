@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.cli.schema.moving.exported import Exported, ExportedVersion, in_order
-from tidelog.cli.schema.versions import versions_there
+from tidelog.cli.schema.moving.own_versions import OwnVersions
 from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ class ImportPlan(NamedTuple):
 
 
 def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
+    own = OwnVersions(client)
     known = {
-        subject.name: set(versions_there(client, subject.name, deleted=True)) for subject in exported.subjects
+        subject.name: set(own.numbers_there(subject.name, deleted=True)) for subject in exported.subjects
     }
     living = {
-        subject.name: set(versions_there(client, subject.name))
+        subject.name: set(own.numbers_there(subject.name))
         for subject in exported.subjects
         if any(one.is_deleted for one in subject.versions)
     }
@@ -36,10 +37,17 @@ def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
     checked: dict[tuple[str, int], str | None] = {}
     for one in in_order(exported):
         is_there = one.place.version in known[one.place.subject]
-        if one.is_deleted and (not is_there or one.place.version in living[one.place.subject]):
+        is_to_delete = one.is_deleted and (not is_there or one.place.version in living[one.place.subject])
+        alias = own.alias(one.place.subject)
+        if alias and (is_to_delete or not is_there):
+            plan.conflicts.append(
+                f"{one.place}: here its subject is an alias of '{alias}'. Remove the alias."
+            )
+            continue
+        if is_to_delete:
             plan.to_delete.append(one)
         if is_there:
-            _compare(client, one, plan)
+            _compare(client, own, one, plan)
             continue
         # The same id in two subjects is one schema, so that it is asked for once.
         place = (context_of(one.place.subject), one.id)
@@ -53,8 +61,8 @@ def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
     return plan
 
 
-def _compare(client: "RegistryClient", one: ExportedVersion, plan: ImportPlan) -> None:
-    there = client.version(one.place.subject, one.place.version, deleted=True)
+def _compare(client: "RegistryClient", own: OwnVersions, one: ExportedVersion, plan: ImportPlan) -> None:
+    there = own.version(one.place, deleted=True)
     if there.id == one.id and (there.schema.text == one.schema.text or _is_known(client, one)):
         plan.present.append(one)
     elif there.id == one.id:

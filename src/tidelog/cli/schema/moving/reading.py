@@ -1,6 +1,6 @@
 """All of a registry, or some subjects of it, with what their schemas refer to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tidelog.cli.schema.moving.exported import (
@@ -10,7 +10,7 @@ from tidelog.cli.schema.moving.exported import (
     Place,
     references_of,
 )
-from tidelog.cli.schema.versions import versions_there
+from tidelog.cli.schema.moving.own_versions import OwnVersions
 from tidelog.registry.subjects import context_of, scope_of_context
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ def read_registry(
 ) -> Exported:
     """The given subjects; without any, all that begin with the prefix, with what their contexts are set to.
     `deleted`: soft-deleted ones too."""
+    own = OwnVersions(client)
     wanted = list(subjects) or sorted(client.subjects(prefix=prefix or EVERY_CONTEXT, deleted=deleted))
     found: dict[str, dict[int, ExportedVersion]] = {}
     to_read = [
-        Place(subject, version) for subject in wanted for version in client.versions(subject, deleted=deleted)
+        Place(subject, version) for subject in wanted for version in own.numbers(subject, deleted=deleted)
     ]
-    living = {subject: set(versions_there(client, subject)) for subject in wanted} if deleted else {}
+    living = {subject: set(own.numbers_there(subject)) for subject in wanted} if deleted else {}
     count = 0
     while to_read:
         place = to_read.pop()
@@ -42,7 +43,7 @@ def read_registry(
         if place.version in versions:
             continue
         is_chosen = place.subject in wanted
-        one = client.version(place.subject, place.version, deleted=deleted or not is_chosen)
+        one = own.version(place, deleted=deleted or not is_chosen)
         is_deleted = deleted and is_chosen and place.version not in living[place.subject]
         versions[place.version] = ExportedVersion(place, one.id, one.schema, is_deleted)
         to_read += references_of(versions[place.version])
@@ -52,20 +53,23 @@ def read_registry(
     return Exported(
         client.options.urls[0],
         (
-            *(_exported(client, scope, {}) for scope in sorted(filter(None, scopes - found.keys()))),
-            *(_exported(client, subject, versions) for subject, versions in sorted(found.items())),
+            *(
+                ExportedSubject(scope, (), client.config(scope), _mode(client, scope))
+                for scope in sorted(filter(None, scopes - found.keys()))
+            ),
+            *(
+                ExportedSubject(
+                    subject,
+                    tuple(versions[number] for number in sorted(versions)),
+                    own.config(subject),
+                    _mode(client, subject) if subject else None,
+                )
+                for subject, versions in sorted(found.items())
+            ),
         ),
         client.config(),
         _mode(client),
     )
-
-
-def _exported(
-    client: "RegistryClient", subject: str, versions: Mapping[int, ExportedVersion]
-) -> ExportedSubject:
-    """What a subject without a name (`""`) would answer here is set for all subjects, and is not its own."""
-    config, mode = (client.config(subject), _mode(client, subject)) if subject else (None, None)
-    return ExportedSubject(subject, tuple(versions[number] for number in sorted(versions)), config, mode)
 
 
 def _mode(client: "RegistryClient", subject: str | None = None) -> str | None:
