@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tidelog.registry import subjects
 from tidelog.registry.errors import RegistryError
 from tidelog.registry.preparing import Source
+from tidelog.registry.state.lookups import resolved_alias
 from tidelog.registry.state.references import source_of
 from tidelog.registry.state.state import RegistryState
 from tidelog.registry.state.stored import StoredVersion
@@ -38,7 +39,9 @@ async def _verdict(
         except RegistryError as error:
             return f"the schema cannot be read: {error}"
     wanted = rule.subjects(names)
-    if any(stored.subject in wanted for stored in found if not stored.deleted):
+    # Clients that register under a subject which is an alias register under the other one.
+    taken = {*wanted, *(resolved_alias(state, subject) for subject in wanted)}
+    if any(stored.subject in taken for stored in found if not stored.deleted):
         return None
     return refusal(rule, name, wanted, is_known=True)
 

@@ -6,7 +6,7 @@ from tests.rigs.virtual_time import run
 from tidelog.registry.content import content_hash
 from tidelog.registry.preparing import Source
 from tidelog.registry.schema import Schema, SchemaType
-from tidelog.registry.state.records import schema_record
+from tidelog.registry.state.records import config_record, schema_record
 from tidelog.registry.state.state import RegistryState
 from tidelog.registry.state.stored import StoredVersion
 from tidelog.registry.validation.judging import judge
@@ -24,8 +24,10 @@ def stored(subject, id_, text=ORDER, kind=SchemaType.AVRO, deleted=False):
     return StoredVersion(subject, 1, id_, schema, deleted, content_hash(schema))
 
 
-def verdicts(versions, strategy, *names, side=Side.VALUE):
+def verdicts(versions, strategy, *names, side=Side.VALUE, aliases=None):
     state = RegistryState()
+    for subject, other in (aliases or {}).items():
+        state.apply(*config_record(subject, {"alias": other}))
     for version in versions:
         state.apply(*schema_record(version, deleted=version.deleted))
 
@@ -54,6 +56,15 @@ def test_by_guid():
 def test_a_deleted_subject_does_not_count():
     (why,) = verdicts([stored("orders-value", 1, deleted=True)], SubjectStrategy.TOPIC, 1).values()
     assert "not under the subject orders-value" in why
+
+
+def test_a_subject_that_is_an_alias_has_the_schemas_of_the_other_too():
+    versions = [stored("orders-value", 1), stored("sales-value", 2, '"string"'), stored("other", 3, '"int"')]
+    found = verdicts(versions, SubjectStrategy.TOPIC, 1, 2, 3, aliases={"orders-value": "sales-value"})
+    assert (found[1], found[2]) == (None, None)
+    assert "not under the subject orders-value" in found[3]
+    named = [stored("sales", 1)]
+    assert verdicts(named, SubjectStrategy.RECORD, 1, aliases={"shop.Order": "sales"}) == {1: None}
 
 
 def test_other_contexts_have_other_ids():
