@@ -86,6 +86,22 @@ def test_what_one_worker_has_another_does_not_get(
         assert seen == Counter({b"%d" % number: 1 for number in range(50)})
 
 
+def test_workers_that_take_one_job_and_end_deliver_no_others(
+    jobs: Queue[bytes, bytes], broker_address: str, topic: str, group: str
+) -> None:
+    """(They had taken ten, given nine back, and so used up the deliveries of jobs that nobody saw.)"""
+    for number in range(6):
+        jobs.send(str(number)).result()
+    seen = []
+    for _ in range(6):
+        with Queue(topic, broker_address, group_id=group) as worker:
+            job = worker.get(WAIT_MS)
+            assert job is not None
+            seen.append((job.value, job.delivery_count))
+            job.done()
+    assert seen == [(b"%d" % number, 1) for number in range(6)]
+
+
 def test_a_job_given_back_comes_again_with_its_count(jobs: Queue[bytes, bytes]) -> None:
     jobs.send("once more")
     first, second = jobs.take(timeout_ms=WAIT_MS, limit=1), jobs.take(timeout_ms=WAIT_MS, limit=1)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
@@ -55,14 +56,9 @@ class LoopWaiters:
         """Until something changed, or the time is over."""
         future = self._loop.create_future()
         self._waiting.append(future)
-        self._engine.count_takers(1)
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await future
-        except TimeoutError:
-            pass
-        finally:
-            self._engine.count_takers(-1)
 
 
 class AsyncQueue(Generic[Key, Value]):
@@ -230,7 +226,9 @@ class AsyncQueue(Generic[Key, Value]):
         """The next job, or None if none comes in time.
 
         Args:
-            timeout_ms: How long to wait. The first call needs some time to join the group. None: for ever.
+            timeout_ms: How long to wait. Half a second at least if the application had no job and took none
+                for five seconds, as nothing is fetched for it then; the first call joins the group, too.
+                None: for ever.
 
         Raises:
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.
@@ -240,15 +238,18 @@ class AsyncQueue(Generic[Key, Value]):
 
     async def _next(self, timeout_s: float | None, is_stopped: Callable[[], bool]) -> HeldJob | None:
         self._engine.start()
-        deadline = None if timeout_s is None else self._loop.time() + timeout_s
-        while not is_stopped():
-            held = self._engine.take_now()
-            if held is not None:
-                return held
-            left = None if deadline is None else deadline - self._loop.time()
-            if left is not None and left <= 0:
-                return None
-            await self._waiters.wait(left)
+        deadline = self._engine.begin_taking(timeout_s)
+        try:
+            while not is_stopped():
+                held = self._engine.take_now()
+                if held is not None:
+                    return held
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                await self._waiters.wait(left)
+        finally:
+            self._engine.end_taking()
         return None
 
     def _job(self, held: HeldJob) -> Job[Key, Value]:

@@ -25,8 +25,9 @@ class QueueConfig(ClientConfig):
     Attributes:
         group_id: The share group. Each job goes to one of the workers with the same group; groups with
             different names get every job each. None: the name of the topic.
-        prefetch: How many jobs the client holds at most: those that wait in its buffer, and those that the
-            application has. 1 is fairest where jobs are long, hundreds are fastest where they are short.
+        prefetch: How many jobs the client holds at most: those that wait in its buffer, no more than the
+            application has taken in a row, and those that the application has. 1 is fairest where jobs are
+            long, hundreds are fastest where they are short.
         auto_extend_ms: How long the client extends the lock of a job that the application has, so that
             other workers do not get it meanwhile; counted from the moment at which it was taken. 0: the
             lock ends after the group's `share.record.lock.duration.ms`, unless `Job.extend` is called.

@@ -130,25 +130,24 @@ class QueueCore:
 
     def _room(self, session: BrokerSession, now: float) -> int:
         """How many records to fetch: none while the buffer is well filled."""
-        free = self.stock.free
-        prefetch = self.stock.prefetch
-        if free <= 0 or not session.wanted:
+        room, ahead = self.stock.room, self.stock.ahead
+        if room <= 0 or not session.wanted:
             return 0
-        if self.stock.buffer and (2 * free < prefetch or now < session.dry_until):
+        if self.stock.buffer and (2 * room < ahead or now < session.dry_until):
             return 0
         fetching = self._fetching()
-        if prefetch < len(fetching):  # by turns: the session that has waited longest comes first
+        if ahead < len(fetching):  # by turns: the session that has waited longest comes first
             for other in fetching:
                 if not other.reserved and other.retry_at <= now and other.fetched_at < session.fetched_at:
                     return 0
-        return min(free, max(1, prefetch // len(fetching)))
+        return min(room, max(1, ahead // len(fetching)))
 
     def _wait_ms(self, session: BrokerSession) -> int:
         if self.stock.buffer:  # the application has enough to do, and its acknowledgements wait
             return WAIT_MS_MIN
         wait_ms = WAIT_WHILE_HOLDING_MS if session.held or session.acks.count else WAIT_MS
         brokers = len(self._fetching())
-        if self.stock.prefetch < brokers:
+        if self.stock.ahead < brokers:
             wait_ms = max(WAIT_MS_MIN, wait_ms // brokers)
         return wait_ms
 

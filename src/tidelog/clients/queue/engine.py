@@ -29,6 +29,8 @@ from tidelog.clients.queue.member_thread import MemberThread
 from tidelog.shares.states import AckType
 
 CLOSE_S = 10.0
+LOOK_S = 0.5
+"""Nothing was fetched for an application that was idle: any call of it waits for a look at the brokers."""
 
 
 class QueueEngine:
@@ -79,9 +81,8 @@ class QueueEngine:
     def take(self, timeout_s: float | None, is_stopped: Callable[[], bool] = lambda: False) -> HeldJob | None:
         """Waits for a job; None where none came in time, or the caller has been stopped."""
         self.start()
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         with self._jobs:
-            self.core.stock.takers += 1
+            deadline = self._begin_taking(timeout_s)
             try:
                 while not is_stopped():
                     job = self._hand_out()
@@ -92,13 +93,23 @@ class QueueEngine:
                         return None
                     self._jobs.wait(left)
             finally:
-                self.core.stock.takers -= 1
+                self.core.stock.end_taking(time.monotonic())
         return None
 
-    def count_takers(self, more: int) -> None:
-        """Callers of `take_now` come back when something changed; they count as waiting until then."""
+    def begin_taking(self, timeout_s: float | None) -> float | None:
+        """A caller will use `take_now` until this time. It ends with `end_taking`."""
         with self.lock:
-            self.core.stock.takers += more
+            return self._begin_taking(timeout_s)
+
+    def end_taking(self) -> None:
+        with self.lock:
+            self.core.stock.end_taking(time.monotonic())
+
+    def _begin_taking(self, timeout_s: float | None) -> float | None:
+        now = time.monotonic()
+        if self.core.stock.begin_taking(now) and timeout_s is not None:
+            timeout_s = max(timeout_s, LOOK_S)
+        return None if timeout_s is None else now + timeout_s
 
     def check_open(self) -> None:
         with self.lock:

@@ -191,7 +191,9 @@ class Queue(Generic[Key, Value]):
         """The next job, or None if none comes in time.
 
         Args:
-            timeout_ms: How long to wait. The first call needs some time to join the group. None: for ever.
+            timeout_ms: How long to wait. Half a second at least if the application had no job and took none
+                for five seconds, as nothing is fetched for it then; the first call joins the group, too.
+                None: for ever.
 
         Raises:
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.

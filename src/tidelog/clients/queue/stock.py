@@ -1,11 +1,16 @@
 """All jobs that the client holds, without I/O: in its buffer, with the application, or acknowledged.
 
 `prefetch` bounds them. A job leaves when the broker has answered its acknowledgement, or when it is lost.
+
+Each delivery counts at the broker, also of a job that only waited in the buffer: after some, the group gives
+up on it. So no more jobs are fetched ahead than the application has taken one after the other. One that takes
+a job now and then, or is started for each, gets nothing that it does not take.
 """
 
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
+from math import inf
 
 from tidelog.base.errors import KafkaError
 from tidelog.clients.log import LOG
@@ -36,17 +41,57 @@ class JobStock:
         """Jobs that were lost after the application had acknowledged them."""
         self.takers = 0
         """Callers that wait for a job."""
-        self._taken_at = 0.0
         self.out = 0
         """Jobs that the application has."""
+        self._busy_at = -inf
+        """When a caller last waited, or the application last had a job."""
+        self._in_a_row = 0
+        """Jobs that the application has taken since it last was idle."""
+        self._is_unmet = False
+        """Whether the last caller went without a job: there may be one when it comes again."""
 
     @property
     def free(self) -> int:
-        return self.prefetch - sum(len(each.held) + each.reserved for each in self.sessions.values())
+        return self.prefetch - self._kept - self._reserved
+
+    @property
+    def ahead(self) -> int:
+        """How many jobs may wait in the buffer."""
+        return min(self.prefetch, max(self.takers, self._in_a_row - 1, self._is_unmet))
+
+    @property
+    def room(self) -> int:
+        """How many jobs to fetch."""
+        return min(self.free, self.ahead - len(self.buffer) - self._reserved)
+
+    @property
+    def _kept(self) -> int:
+        return sum(len(each.held) for each in self.sessions.values())
+
+    @property
+    def _reserved(self) -> int:
+        return sum(each.reserved for each in self.sessions.values())
 
     def is_wanted(self, now: float) -> bool:
         """Whether the application takes jobs: other workers are to get those that it leaves in the buffer."""
-        return bool(self.takers or self.out) or now < self._taken_at + IDLE_S
+        self._note_whether_busy(now)
+        return now < self._busy_at + IDLE_S
+
+    def _note_whether_busy(self, now: float) -> None:
+        if self.takers or self.out:
+            self._busy_at = now
+
+    def begin_taking(self, now: float) -> bool:
+        """A caller waits for a job from now on. Returns whether the application was idle before."""
+        was_idle = not self.is_wanted(now)
+        if was_idle:
+            self._in_a_row = 0
+        self.takers += 1
+        return was_idle
+
+    def end_taking(self, now: float) -> None:
+        self._note_whether_busy(now)
+        self.takers -= 1
 
     def release_buffer(self, now: float) -> None:
         """Let other workers have the jobs that the application does not take."""
@@ -73,7 +118,6 @@ class JobStock:
     # The application's side
 
     def hand_out(self, now: float) -> HeldJob | None:
-        self._taken_at = now
         while self.buffer:
             job = self.buffer.popleft()
             if job.state is not JobState.HELD:
@@ -84,7 +128,10 @@ class JobStock:
             job.is_out = True
             self.out += 1
             job.extend_until = now + self._extend_s
+            self._in_a_row += 1
+            self._is_unmet = False
             return job
+        self._is_unmet = True
         return None
 
     def acknowledge(self, job: HeldJob, type: AckType, now: float, delay_ms: int = GROUP_BACKOFF) -> bool:
@@ -93,6 +140,7 @@ class JobStock:
             self.lose([job], LOCK_ENDED)
         if job.state is JobState.LOST:
             return False
+        self._note_whether_busy(now)
         job.state, job.fate = JobState.ACKNOWLEDGED, type
         self.unanswered[job] = None
         self.out -= job.is_out

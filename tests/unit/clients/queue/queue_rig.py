@@ -26,7 +26,7 @@ class QueueRig:
         self.reader = RecordReader()
         self.core = QueueCore("jobs", "workers", prefetch=prefetch, linger_s=0.005, extend_s=extend_s)
         self.core.membership.assignment = frozenset(SharedPartition(TOPIC_ID, each) for each in leaders)
-        self.core.stock.takers = 1
+        self.core.stock.takers = prefetch
         self.core.lead(TOPIC_ID, leaders)
         for session in self.core.sessions.values():
             session.can_renew = session.can_delay = True

@@ -8,6 +8,7 @@ from tidelog.clients.queue.core import WAIT_MS, WAIT_WHILE_HOLDING_MS, NextReque
 from tidelog.clients.queue.held import JobState
 from tidelog.clients.queue.stock import IDLE_S
 from tidelog.shares.states import AckType
+from tidelog.wire.messages.share_fetch import ShareFetchRequest
 
 ACCEPT, RELEASE, REJECT = AckType.ACCEPT, AckType.RELEASE, AckType.REJECT
 
@@ -249,8 +250,56 @@ def test_an_application_that_takes_nothing_gives_its_buffer_back() -> None:
     assert batches(rig.acknowledge()) == [(0, 3, [1, 2, 2, 2], -1)]
     rig.answer_acks()
     assert not isinstance(rig.step(), NextRequest)
+    rig.core.stock.begin_taking(rig.now)
+    assert rig.fetch().max_records == 1
+
+
+def test_an_application_that_takes_a_job_now_and_then_has_none_fetched_ahead() -> None:
+    """Given back again and again, they would reach the limit of deliveries with nobody having seen them."""
+    rig = QueueRig(prefetch=10)
+    rig.core.stock.takers = 0
+    for offset in range(5):
+        assert rig.core.stock.begin_taking(rig.now)
+        assert rig.fetch().max_records == 1
+        rig.deliver([offset])
+        job = rig.take()
+        rig.core.stock.end_taking(rig.now)
+        assert not isinstance(rig.step(), NextRequest)
+        rig.core.stock.acknowledge(job, ACCEPT, rig.now)
+        rig.now += 1
+        assert batches(rig.acknowledge()) == [(offset, offset, [1], -1)]
+        rig.answer_acks()
+        rig.now += IDLE_S
+        assert not isinstance(rig.step(), NextRequest)
+
+
+def test_as_many_jobs_are_fetched_ahead_as_were_taken_in_a_row() -> None:
+    rig = QueueRig(prefetch=10)
     rig.core.stock.takers = 1
-    assert rig.fetch().max_records == 4
+    asked, offset = [], 0
+    for _ in range(30):
+        if isinstance(step := rig.step(), NextRequest):
+            assert isinstance(step.message, ShareFetchRequest)
+            asked.append(step.message.max_records)
+            rig.deliver(range(offset, offset + asked[-1]))
+            offset += asked[-1]
+        rig.core.stock.acknowledge(rig.take(), ACCEPT, rig.now)
+    assert asked[:4] == [1, 1, 1, 2]
+    assert asked[-1] >= 5
+
+
+def test_a_call_that_was_in_vain_has_one_job_fetched_for_the_next() -> None:
+    rig = QueueRig()
+    stock = rig.core.stock
+    stock.takers = 0
+    stock.begin_taking(rig.now)
+    assert stock.hand_out(rig.now) is None
+    stock.end_taking(rig.now)
+    assert rig.fetch().max_records == 1
+    rig.deliver([0])
+    rig.now += IDLE_S / 2
+    assert not stock.begin_taking(rig.now)
+    assert rig.take().record.offset == 0
 
 
 def test_closing_acknowledges_and_releases_the_rest() -> None:
