@@ -30,6 +30,15 @@ def copy_bytes(letter: Letter) -> int:
     return len(encode_records([copy_of(letter, 0, 0)], 0, 0))
 
 
+def fits(letter: Letter, bytes_max: int) -> bool:
+    """Whether a topic takes it, in a batch of its own and compressed if need be."""
+    size = len(letter.key or b"") + len(letter.value or b"")
+    size += sum(len(name) + len(value or b"") + 10 for name, value in letter.headers)
+    if size <= bytes_max // 2:  # without the work of `copy_bytes`, for almost all letters
+        return True
+    return len(build_copies([letter], ProducerIdentity(0, 0), 0, bytes_max)) <= bytes_max
+
+
 def build_copies(
     letters: Sequence[Letter], writer: ProducerIdentity, now_ms: int, bytes_max: int
 ) -> bytearray:

@@ -1,10 +1,14 @@
-"""Where letters go back to: the partition they come from, or the same one of another topic. Pure."""
+"""Where letters go back to: the partition they come from, or the same one of another topic. Pure.
+
+What no topic would take is known before the claim: a claim whose copies are refused keeps its letters.
+"""
 
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 from tidelog.blocking.cluster import Topic
+from tidelog.cli.queue.dead_letters.copies import fits
 from tidelog.cli.queue.dead_letters.letter import Letter
 from tidelog.clients.records import TopicPartition
 
@@ -37,13 +41,18 @@ class Targets:
         topic = self._find_topic(name)
         if topic is None:
             return f"the topic {name} does not exist"
+        if topic.is_internal:
+            return f"{name} is an internal topic, to which brokers alone write"
         if self._to is not None:
             partition = (letter.partition or 0) % len(topic.leaders)
         elif letter.partition is None or letter.partition not in topic.leaders:
             return f"the topic {name} does not have the partition that it comes from"
         else:
             partition = letter.partition
-        return PutBackTo(TopicPartition(name, partition), self.bytes_max(name))
+        bytes_max = self.bytes_max(name)
+        if not fits(letter, bytes_max):
+            return f"it is larger than {name} takes; its max.message.bytes is {bytes_max}"
+        return PutBackTo(TopicPartition(name, partition), bytes_max)
 
     def bytes_max(self, topic: str) -> int:
         return self._find_bytes_max(topic)

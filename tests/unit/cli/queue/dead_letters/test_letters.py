@@ -1,6 +1,7 @@
 """Dead letters are read, filtered and made into records again; claims are written and read."""
 
 import json
+import random
 
 import pytest
 
@@ -145,16 +146,28 @@ def test_a_batch_has_so_many_letters_at_most() -> None:
 TOPICS = {
     "jobs": Topic("jobs", bytes(16), dict.fromkeys(range(4), 1)),
     "small": Topic("small", leaders={0: 1, 1: 1}),
+    "__consumer_offsets": Topic("__consumer_offsets", leaders={0: 1}, is_internal=True),
 }
 
 
 @pytest.mark.parametrize(
     ("to", "found", "expected"),
     [
-        (None, letter(), PutBackTo(TopicPartition("jobs", 3), 99)),
-        ("small", letter(), PutBackTo(TopicPartition("small", 1), 99)),
+        (None, letter(), PutBackTo(TopicPartition("jobs", 3), 999)),
+        ("small", letter(), PutBackTo(TopicPartition("small", 1), 999)),
         ("nowhere", letter(), "the topic nowhere does not exist"),
         ("dlq.workers", letter(), "dlq.workers is the dead-letter topic itself"),
+        (
+            "__consumer_offsets",
+            letter(),
+            "__consumer_offsets is an internal topic, to which brokers alone write",
+        ),
+        (None, letter(value=bytes(5000)), PutBackTo(TopicPartition("jobs", 3), 999)),  # compressed
+        (
+            None,
+            letter(value=random.Random(7).randbytes(5000)),
+            "it is larger than jobs takes; its max.message.bytes is 999",
+        ),
         (
             None,
             letter(copied=False),
@@ -163,7 +176,7 @@ TOPICS = {
     ],
 )
 def test_targets(to: str | None, found: Letter, expected: PutBackTo | str) -> None:
-    targets = Targets(TOPICS.get, lambda _: 99, dead_letter_topic="dlq.workers", to=to)
+    targets = Targets(TOPICS.get, lambda _: 999, dead_letter_topic="dlq.workers", to=to)
     assert targets.of(found) == expected
 
 
