@@ -19,6 +19,7 @@ from tidelog.clients.errors import (
     UnsupportedByBroker,
     UsageError,
 )
+from tidelog.clients.log import LOG
 from tidelog.clients.queue.acknowledgements import GROUP_BACKOFF
 from tidelog.clients.queue.broker_thread import BrokerThread
 from tidelog.clients.queue.config import QueueConfig
@@ -54,6 +55,8 @@ class QueueEngine:
         self.addresses: dict[int, Address] = {}
         self._brokers: dict[int, BrokerThread] = {}
         self._member: MemberThread | None = None
+        self._has_warned = False
+        """Of more callers than `prefetch` has places."""
         self._pid = os.getpid()
         self.listener: Callable[[], None] | None = None
         """Called under the lock whenever something changed: for asyncio."""
@@ -106,8 +109,15 @@ class QueueEngine:
             self.core.stock.end_taking(time.monotonic())
 
     def _begin_taking(self, timeout_s: float | None) -> float | None:
-        now = time.monotonic()
-        if self.core.stock.begin_taking(now) and timeout_s is not None:
+        now, stock = time.monotonic(), self.core.stock
+        if stock.out >= stock.prefetch and not self._has_warned:
+            self._has_warned = True
+            LOG.warning(
+                "%s: the application has %d jobs, as many as prefetch allows, and waits for another: "
+                "call done(), retry() or fail() for each job; for more at once, raise prefetch",
+                self.topic, stock.out,
+            )  # fmt: skip
+        if stock.begin_taking(now) and timeout_s is not None:
             timeout_s = max(timeout_s, LOOK_S)
         return None if timeout_s is None else now + timeout_s
 
