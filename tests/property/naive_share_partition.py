@@ -24,7 +24,7 @@ class NaiveRecord:
 
 class NaivePartition:
     def __init__(self, start: int, limits: Limits) -> None:
-        self.start = self.end = start
+        self.start = self.end = self.gone_below = start
         self.limits = limits
         self.records: dict[int, NaiveRecord] = {}
         self.dead_letters: DeadLetterWrite | None = None
@@ -104,7 +104,7 @@ class NaivePartition:
                 return False
             if not self.limits.renew_enabled and AckType.RENEW in batch.types:
                 return False
-            for offset in range(max(batch.first, self.start), batch.last + 1):
+            for offset in range(max(batch.first, self.start, self.gone_below), batch.last + 1):
                 record = self.records.get(offset)
                 if record is None or (record.state, record.member_id) != (HELD, member_id):
                     return False
@@ -119,7 +119,7 @@ class NaivePartition:
             for at, offset in enumerate(range(batch.first, batch.last + 1)):
                 kind = batch.types[at if len(batch.types) > 1 else 0]
                 record = self.records.get(offset)
-                if record is None:
+                if record is None or offset < self.gone_below:
                     continue
                 if kind == AckType.RENEW:
                     record.deadline = now + self.limits.lock_seconds
@@ -163,10 +163,15 @@ class NaivePartition:
                 record.state = AVAILABLE
 
     def move_start(self, log_start: int) -> None:
+        if log_start <= max(self.start, self.gone_below):
+            return
         self.extend(log_start)
+        first_kept = log_start - self.limits.window_max + 1
         for offset in range(self.start, log_start):
-            del self.records[offset]
-        self.start = max(self.start, log_start)
+            is_kept = self.records[offset].state == ARCHIVING and offset >= first_kept
+            if not is_kept and self.records[offset].state not in DONE:
+                self.records[offset].state = ARCHIVED
+        self.gone_below = log_start
         self.advance()
 
     def written(self) -> None:
@@ -179,6 +184,7 @@ class NaivePartition:
 
     def reload(self) -> None:
         """Another broker leads: locks and schedules are gone, and so is what no save has reached."""
+        self.gone_below = self.start
         for record in self.records.values():
             if record.state == HELD:
                 record.state, record.count = AVAILABLE, record.count - 1

@@ -175,6 +175,10 @@ class Life:
         assert partition.delayed == model.count_of(naive.DELAYED)
         assert partition.archiving == model.count_of(naive.ARCHIVING)
         assert partition.done == model.count_of(*naive.DONE)
+        done_at = [at for at, record in model.records.items() if record.state in naive.DONE]
+        for first in (model.start, model.gone_below, model.start + 5):
+            passed = max(0, model.start - first)
+            assert partition.done_from(first) == passed + sum(at >= first for at in done_at)
         assert partition.dead_letters == model.dead_letters
         assert partition.next_offset() == model.next_offset()
         unfinished = [record for record in model.records.values() if record.state not in naive.DONE]

@@ -5,6 +5,7 @@ as there are records for: the first takes what it may, and the next looks only i
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence, Set
 from math import inf
 from typing import Protocol
@@ -23,6 +24,8 @@ from tidelog.shares.schedule.due_times import Due
 
 DUE_LOOK_SECONDS = 30.0
 """Delayed records are due by the wall clock, which may jump: a look at least this often."""
+
+log = logging.getLogger("tidelog.broker.shares")
 
 
 class ShareWaiter(Protocol):
@@ -164,8 +167,17 @@ class LedShare:
 
     def follow_log_start(self) -> None:
         """Records that retention deleted are none of the group's any more."""
-        if self.share.start_offset < self.partition.log.start:
-            self.share.move_start(self.partition.log.start)
+        share, log_start = self.share, self.partition.log.start
+        if share.start_offset >= log_start:
+            return
+        before = share.archiving
+        if share.move_start(log_start):
+            if dropped := before - share.archiving:
+                log.warning(
+                    "%d dead letters of share group %s at %s-%d are dropped: retention took their records "
+                    "and all of the window that begins with them",
+                    *(dropped, self.place.group_id, self.partition.topic, self.partition.index),
+                )
             self.changed()
 
     def arm(self) -> None:

@@ -41,12 +41,21 @@ class AckBatch(NamedTuple):
 
 
 def check(
-    window: Window, locks: Locks, limits: Limits, member_id: str, batches: Sequence[AckBatch]
+    window: Window,
+    locks: Locks,
+    limits: Limits,
+    member_id: str,
+    batches: Sequence[AckBatch],
+    *,
+    below: Offset,
 ) -> KafkaError | None:
-    """Returns why these acknowledgements are refused; None if all of them hold."""
+    """Returns why these acknowledgements are refused; None if all of them hold. Records below `below` are
+    gone, and acknowledging them has no effect, as in Kafka."""
     last_before = -1
     for batch in batches:
-        refusal = _check_form(batch, last_before) or _check_held(window, locks, member_id, batch)
+        refusal = _check_form(batch, last_before) or _check_held(
+            window, locks, member_id, max(batch.first, below), batch.last
+        )
         if refusal is not None:
             return refusal
         if AckType.RENEW in batch.types and not limits.renew_enabled:
@@ -74,9 +83,9 @@ def _check_form(batch: AckBatch, last_before: Offset) -> KafkaError | None:
     return None
 
 
-def _check_held(window: Window, locks: Locks, member_id: str, batch: AckBatch) -> KafkaError | None:
-    """Records below the start offset are gone, and acknowledging them has no effect, as in Kafka."""
-    first, last = max(batch.first, window.start), batch.last
+def _check_held(
+    window: Window, locks: Locks, member_id: str, first: Offset, last: Offset
+) -> KafkaError | None:
     if last < first:
         return None
     if last >= window.end:

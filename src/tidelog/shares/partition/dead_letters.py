@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidelog.base.ids import Offset
-from tidelog.shares.bitsets import BitSet, smallest
+from tidelog.shares.bitsets import BitSet, lowest, smallest
 from tidelog.shares.bitsets import runs as runs_of
 from tidelog.shares.partition.chunk import CHUNK_RECORDS
 from tidelog.shares.partition.window import Window
@@ -39,6 +39,20 @@ def first_archiving(window: Window, records_max: int) -> list[tuple[Offset, Offs
                 else:
                     ranges.append((base + first, base + last))
     return ranges
+
+
+def first_archiving_from(window: Window, first: Offset, last: Offset) -> Offset | None:
+    """Returns the first undeliverable record within these offsets."""
+    if window.archiving == 0 or first > last:
+        return None
+    for index in sorted(window.chunks):
+        base = index * CHUNK_RECORDS
+        if base + CHUNK_RECORDS > first and (bits := window.chunks[index].archiving):
+            bits &= -1 << max(0, first - base)
+            if bits:
+                at = base + lowest(bits)
+                return at if at <= last else None
+    return None
 
 
 def archive(window: Window, ranges: tuple[tuple[Offset, Offset], ...]) -> None:

@@ -14,7 +14,13 @@ from tidelog.shares.bitsets import runs as runs_of
 from tidelog.shares.partition.acknowledgement import GROUP_BACKOFF, AckBatch, check
 from tidelog.shares.partition.acquisition import Acquired, acquired, choose
 from tidelog.shares.partition.chunk import CHUNK_RECORDS, CHUNK_SHIFT
-from tidelog.shares.partition.dead_letters import Undeliverable, archive, first_archiving, reasons
+from tidelog.shares.partition.dead_letters import (
+    Undeliverable,
+    archive,
+    first_archiving,
+    first_archiving_from,
+    reasons,
+)
 from tidelog.shares.partition.delays import Delay, Delays
 from tidelog.shares.partition.limits import Limits
 from tidelog.shares.partition.load import StateLoad
@@ -50,6 +56,8 @@ class SharePartition:
         self._delays: Delays = load.delays
         self._locks = Locks()
         self._window: Window = load.window
+        self._gone_below: Offset = self._window.start
+        """Retention deleted the records below. Undeliverable ones may wait there for their dead letters."""
         if self._window.start != state.start_offset:
             self._changed()
 
@@ -111,6 +119,17 @@ class SharePartition:
     def record_states(self, first: Offset) -> tuple[list[StateBatch], Offset]:
         """What became of single records from this offset on, and up to where that is told."""
         return record_states(self._window, self._delays, first)
+
+    def done_from(self, first: Offset) -> int:
+        """How many records from this offset on are done, which need not be in the window any more."""
+        window = self._window
+        if first <= window.start:
+            return window.start - first + window.done
+        return window.done - sum(
+            (bits & chunk.done).bit_count()
+            for index, bits in window.parts(window.start, first - 1)
+            if (chunk := window.chunks.get(index)) is not None
+        )
 
     # Deliver
 
@@ -204,14 +223,15 @@ class SharePartition:
     ) -> KafkaError | None:
         """Applies a member's acknowledgements, or, if any is wrong, none of them and returns why."""
         self.expire(now, now_ms)
-        refusal = check(self._window, self._locks, self.limits, member_id, batches)
+        below = self._below
+        refusal = check(self._window, self._locks, self.limits, member_id, batches, below=below)
         if refusal is not None:
             return refusal
         for batch in batches:
             for first, last, kind in batch.runs():
                 # What was passed already has no effect.
-                self.tally.acknowledged[kind] += max(0, last - max(first, self._window.start) + 1)
-                for index, bits in self._window.parts(first, last):
+                self.tally.acknowledged[kind] += max(0, last - max(first, below) + 1)
+                for index, bits in self._window.parts(max(first, below), last):
                     if kind == AckType.RENEW:
                         self._renew(index, bits, now)
                     else:
@@ -236,17 +256,26 @@ class SharePartition:
     def next_deadline(self) -> float | None:
         return self._locks.next_deadline()
 
-    def move_start(self, log_start: Offset) -> None:
-        """Forgets the records below the start of the log, which retention deleted."""
-        window = self._window
-        if log_start <= window.start:
-            return
+    def move_start(self, log_start: Offset) -> bool:
+        """Forgets the records below the start of the log, which retention deleted. Those that wait for their
+        dead letters are kept, as long as the window that begins with one reaches into the log. Returns
+        whether anything changed."""
+        window, below = self._window, self._below
+        if log_start <= below:
+            return False
         chunk = window.chunks.get(log_start >> CHUNK_SHIFT)
         self._locks.forget_below(log_start, 0 if chunk is None else chunk.held)
         self._delays.forget_below(log_start)
-        window.forget_below(log_start)
+        first_kept = log_start - self.limits.window_max + 1
+        kept = first_archiving_from(window, max(window.start, first_kept), log_start - 1)
+        window.forget_below(log_start if kept is None else kept)
+        for index, bits in window.parts(window.start, log_start - 1):
+            window.forget(index, bits)
+        window.extend(log_start)
         window.advance()
+        self._gone_below = log_start
         self._changed()
+        return True
 
     # Save
 
@@ -340,6 +369,11 @@ class SharePartition:
         return reasons(self._window, self.dead_letters.offsets, self.limits.delivery_count_limit)
 
     # Within
+
+    @property
+    def _below(self) -> Offset:
+        """No record below can be delivered or acknowledged any more."""
+        return max(self._window.start, self._gone_below)
 
     def _last_deliverable(self) -> Offset:
         """While the window is full, only the window is delivered; while too many records wait for a retry,

@@ -208,6 +208,24 @@ class Window:
         self.start = start
         self.extend(start)
 
+    def forget(self, index: int, bits: BitSet) -> None:
+        """Turns records in any state into done ones, but undeliverable ones."""
+        chunk = self.chunk(index)
+        gone = bits & ~chunk.archiving & ~chunk.done
+        if not gone:
+            return
+        self.held -= (chunk.held & gone).bit_count()
+        self.scheduled -= (chunk.scheduled & gone).bit_count()
+        self.delayed -= (chunk.delayed & gone).bit_count()
+        self.done += gone.bit_count()
+        chunk.held &= ~gone
+        chunk.scheduled &= ~gone
+        chunk.delayed &= ~gone
+        chunk.done |= gone
+        chunk.archived |= gone
+        chunk.unavailable |= gone
+        self._changed(index, chunk, gone)
+
     def collapse(self, index: int) -> None:
         """Gives back the memory of a chunk that is done and saved as a whole."""
         chunk = self.chunks.get(index)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Offset
 from tidelog.broker.handlers.shares.served import check_offered, shares_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.shares.led_share import LedShare
@@ -150,10 +151,7 @@ def _refused(place: SharePlace, partition: Partition, error: KafkaError) -> Desc
 def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartition:
     start = stored.share.start_offset
     stored.share.move_start(stored.partition.log.start)  # as a member's fetch does
-    answer = _described(stored, states_from)
-    answer.start_offset = start
-    # With those at the start of the log that are done, which the window has passed.
-    answer.done += stored.share.start_offset - max(start, stored.partition.log.start)
+    answer = _described(stored, states_from, start)
     answer.scheduled = NOT_KNOWN
     if (due_ms := stored.share.next_due_ms) is not None:
         answer.next_due_ms = due_ms
@@ -162,7 +160,8 @@ def _of_stored(stored: "StoredShare", states_from: int) -> DescribedSharePartiti
 
 def _of_loaded(shares: SharePartitions, led: LedShare, states_from: int) -> DescribedSharePartition:
     led.follow_log_start()
-    answer, share = _described(led, states_from), led.share
+    share = led.share
+    answer = _described(led, states_from, share.start_offset)
     now, now_ms = shares.clock.monotonic(), shares.clock.now_ms()
     due = [share.next_due_ms, None if shares.scheduled_due is None else shares.scheduled_due(led)]
     answer.next_due_ms = min((at for at in due if at is not None), default=NO_TIMESTAMP)
@@ -179,8 +178,11 @@ def _of_loaded(shares: SharePartitions, led: LedShare, states_from: int) -> Desc
     return answer
 
 
-def _described(seen: SeenShare, states_from: int) -> DescribedSharePartition:
+def _described(seen: SeenShare, states_from: int, start: Offset) -> DescribedSharePartition:
+    """`start` is the group's start offset. What is done is counted from there on, as far as the log has it;
+    also what the window has passed in the meantime."""
     share, summary, place = seen.share, summarize(seen), seen.place
+    log_start = seen.partition.log.start
     answer = DescribedSharePartition(
         group_id=place.group_id,
         topic_name=seen.partition.topic,
@@ -188,16 +190,16 @@ def _described(seen: SeenShare, states_from: int) -> DescribedSharePartition:
         partition=place.partition,
         leader_epoch=seen.leader_epoch,
         state_epoch=share.state_epoch,
-        start_offset=summary.start_offset,
+        start_offset=start,
         end_offset=summary.end_offset,
         readable_end=summary.readable_end,
-        log_start_offset=seen.partition.log.start,
+        log_start_offset=log_start,
         available=summary.available,
         acquired=summary.acquired,
         scheduled=summary.scheduled,
         delayed=summary.delayed,
         archiving=summary.archiving,
-        done=summary.done,
+        done=share.done_from(max(start, log_start)),
         delivery_counts=[
             DeliveryCount(count=count, records=records) for count, records in share.delivery_counts().items()
         ],

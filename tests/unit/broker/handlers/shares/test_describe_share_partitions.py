@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from tests.rigs import virtual_time
@@ -218,6 +219,29 @@ def test_what_retention_took_is_not_done_where_the_state_is_loaded() -> None:
         rig.partition.log.delete_before(6)
         [found] = await described(rig)
         assert (found.start_offset, found.done, depth_of(found)) == (6, 0, 4)
+
+    virtual_time.run(run())
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_dead_letters_of_records_that_retention_took_are_dying_and_not_in_the_depth(is_loaded: bool) -> None:
+    async def run() -> None:
+        rig = ShareRig()
+        rig.produce(*[b"x"] * 10)
+        rig.store.start_offset, rig.store.state_epoch = 1, 7
+        rig.store.batches = [
+            StateBatch(
+                first_offset=2, last_offset=3, delivery_state=DeliveryState.ARCHIVING, delivery_count=1
+            ),
+            StateBatch(
+                first_offset=4, last_offset=6, delivery_state=DeliveryState.ACKNOWLEDGED, delivery_count=1
+            ),
+        ]
+        rig.partition.log.delete_before(5)
+        if is_loaded:
+            await rig.worker().take(max_records=1, **WAIT)
+        [found] = await described(rig, group_id=GROUP, topics=named(0))
+        assert (found.archiving, found.done, depth_of(found)) == (2, 2, 3)
 
     virtual_time.run(run())
 

@@ -355,6 +355,53 @@ def test_a_record_that_is_gone_leaves_its_headers() -> None:
     run(test)
 
 
+def test_a_dead_letter_that_waits_is_kept_though_retention_takes_its_record() -> None:
+    async def test() -> None:
+        rig = LetterRig(has_topic=False)
+        rig.produce(*[b"x"] * 10)
+        anna = rig.worker()
+        assert await anna.take_ranges(**WAIT) == [(0, 9, 1)]
+        assert await anna.done(2, 2, AckType.REJECT) is ErrorCode.NONE
+        rig.partition.log.delete_before(6)
+        rig.produce(b"new")
+        assert await anna.take_ranges(**WAIT) == [(10, 10, 1)]
+        assert await anna.done(3, 8) is ErrorCode.NONE  # what is gone of them needs no acknowledgement
+        await anna.done(9, 10)
+        assert rig.store.start_offset == 2
+        rig.add_topic(ENABLED)
+        [letter] = await rig.until_written(1)
+        assert header(letter, "offset") == "2"
+        assert header(letter, "message") == f"{Reason.REJECTED} {NO_RECORD}"
+        await asyncio.sleep(1)
+        assert rig.store.start_offset == 11
+
+    run(test)
+
+
+def test_dead_letters_of_records_that_are_gone_hold_up_no_others_for_ever(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test() -> None:
+        rig = LetterRig(has_topic=False)
+        rig.produce(*[b"x"] * 10)
+        anna = rig.worker()
+        assert await anna.take_ranges(**WAIT) == [(0, 9, 1)]
+        assert await anna.done(0, 9, AckType.REJECT) is ErrorCode.NONE
+        [led] = rig.shares
+        led.share.limits = led.share.limits._replace(window_max=10)
+        rig.produce(b"new")
+        rig.partition.log.delete_before(9)
+        led.follow_log_start()
+        assert led.share.archiving == 10
+        assert "dropped" not in caplog.text
+        rig.partition.log.delete_before(10)
+        led.follow_log_start()
+        assert led.share.archiving == 9
+        assert "1 dead letters of share group workers at jobs-0 are dropped" in caplog.text
+
+    run(test)
+
+
 def test_a_record_that_is_too_large_is_compressed_or_left_out() -> None:
     async def test() -> None:
         rig = LetterRig(has_topic=False)
