@@ -19,7 +19,7 @@ from tidelog.clients.queue.idle import IdleTime
 from tidelog.clients.queue.job import Job
 from tidelog.clients.queue.opening import QueueAddress, config_of
 from tidelog.clients.queue.sending import with_schedule
-from tidelog.clients.queue.workers import STOP_SIGNALS
+from tidelog.clients.queue.workers import STOP_SIGNALS, check_workers
 from tidelog.clients.records import Headers, Key, Receipt, Value
 from tidelog.clients.serializers import Deserializer, bytes_deserializer, data_serializer
 
@@ -277,8 +277,10 @@ class AsyncQueue(Generic[Key, Value]):
                 their jobs given back.
 
         Raises:
+            UsageError: `workers` is less than 1.
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.
         """
+        check_workers(workers)
         self._is_stopped.clear()
         idle = IdleTime(None if timeout_ms is None else timeout_ms / 1000, self._loop.time())
         with self._signals():

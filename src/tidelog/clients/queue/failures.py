@@ -79,6 +79,13 @@ def _refused(error: KafkaError, topic: str, group_id: str) -> ClientError:
         return _not_allowed(f"Taking jobs from topic {topic!r}", said, code, command)
     if code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID):
         return unknown_topic(topic)
+    if code is ErrorCode.INVALID_TOPIC_EXCEPTION:
+        return errors.UnknownTopic(
+            f"There can be no topic {topic!r} to take jobs from.",
+            code=code,
+            cause="a name has letters, digits, '.', '_' and '-', at most 249 of them.",
+            attempt="pass the name of a topic; tidelog topic list shows them.",
+        )
     kind = KINDS.get(code, errors.ConsumeError)
     return kind(
         f"Taking jobs from topic {topic!r} failed: {said} ({code.name}).", code=code, retriable=code.retriable

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from tidelog.clients.errors import JobLost
+from tidelog.clients.errors import JobLost, UsageError
 from tidelog.clients.log import LOG
 from tidelog.clients.queue.engine import QueueEngine
 from tidelog.clients.queue.held import HeldJob, fate
@@ -80,6 +80,15 @@ class WorkerThreads:
         except BaseException as error:
             self._error = self._error or error
             self.stop()
+
+
+def check_workers(workers: int) -> None:
+    if workers < 1:
+        raise UsageError(
+            f"workers={workers} would do no job.",
+            cause="work() begins so many handlers at once.",
+            attempt="pass at least one.",
+        )
 
 
 def handle(job: Job[Any, Any], handler: Callable[[Job[Any, Any]], object]) -> None:

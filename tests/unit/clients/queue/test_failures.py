@@ -11,6 +11,7 @@ from tidelog import (
     ConfigurationError,
     ConnectionFailed,
     GroupError,
+    Queue,
     QueueConfig,
     UnknownTopic,
     UnsupportedByBroker,
@@ -34,6 +35,7 @@ SETTINGS = QueueConfig(bootstrap_servers="127.0.0.1:1", request_timeout_ms=1000)
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, AuthorizationFailed, "--operation read --group workers"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationFailed, "--operation read --topic jobs"),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopic, "tidelog topic create jobs"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, UnknownTopic, "letters, digits"),
         (ErrorCode.GROUP_MAX_SIZE_REACHED, GroupError, "The group is full"),
     ],
 )
@@ -42,6 +44,12 @@ def test_a_refusal_names_the_remedy(code: ErrorCode, kind: type[ClientError], wo
     assert type(error) is kind
     assert words in str(error)
     assert error.code is code
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_a_queue_without_workers_is_refused(workers: int) -> None:
+    with pytest.raises(UsageError, match="at least one"):
+        Queue("jobs", "127.0.0.1:1").work(print, workers=workers)
 
 
 def test_brokers_that_are_away_are_named() -> None:
