@@ -18,6 +18,7 @@ from tidelog.clients.log import LOG
 from tidelog.clients.options import OffsetResetPolicy
 from tidelog.clients.queue.failures import protocol_of, unknown_topic
 from tidelog.clients.queue.group_start import set_group_start
+from tidelog.clients.queue.outage import Outage
 
 if TYPE_CHECKING:
     from tidelog.clients.queue.engine import QueueEngine
@@ -37,6 +38,7 @@ class MemberThread:
         self._wake = threading.Condition(engine.lock)
         self._refreshed_at = 0.0
         self._missing_since: float | None = None
+        self._outage = Outage(engine.core.membership.group_id)
         self.thread = threading.Thread(target=self._run, name=f"{engine.config.client_id}-queue", daemon=True)
 
     def start(self) -> None:
@@ -103,6 +105,8 @@ class MemberThread:
             if isinstance(error, KafkaError) and not error.code.retriable:
                 raise
             LOG.info("group %s: %s", membership.group_id, error)
+            if (warning := self._outage.failed(error, time.monotonic())) is not None:
+                LOG.warning("%s", warning)
             cluster.forget_coordinator(GROUP, membership.group_id)
             with engine.lock:
                 membership.failed(time.monotonic())
@@ -137,6 +141,8 @@ class MemberThread:
             request = core.membership.heartbeat()
         node = cluster.coordinator(GROUP, group_id)
         answer = cluster.call_node(node, request, timeout_s=CALL_S)
+        if (ended := self._outage.passed()) is not None:
+            LOG.warning("%s", ended)
         with engine.lock:
             if core.membership.answered(answer, time.monotonic()):
                 cluster.forget_coordinator(GROUP, group_id)
