@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import inspect
 import signal
 import time
 from collections import deque
@@ -320,10 +321,15 @@ class AsyncQueue(Generic[Key, Value]):
         """A handler that raises gives its job back; the queue goes on."""
         try:
             with job:
-                await handler(job)
+                outcome = handler(job)
+                if inspect.isawaitable(outcome):  # a plain function has done its work
+                    await outcome
         except JobLost as error:
             LOG.warning("%r: %s", job, error)
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the worker is cancelled, and not something that the handler waited for
             LOG.exception("%r: the handler failed, and the job %s", job, fate(job.held))
 
     @contextlib.contextmanager

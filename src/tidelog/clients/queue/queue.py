@@ -13,7 +13,7 @@ from tidelog.clients.queue.held import HeldJob
 from tidelog.clients.queue.job import Job
 from tidelog.clients.queue.opening import QueueAddress, config_of
 from tidelog.clients.queue.sending import with_schedule
-from tidelog.clients.queue.workers import WorkerThreads, check_workers
+from tidelog.clients.queue.workers import WorkerThreads, check_plain, check_workers
 from tidelog.clients.records import Headers, Key, Receipt, Value
 from tidelog.clients.serializers import Deserializer, bytes_deserializer, data_serializer
 
@@ -236,10 +236,11 @@ class Queue(Generic[Key, Value]):
                 back when the queue is closed.
 
         Raises:
-            UsageError: `workers` is less than 1.
+            UsageError: `workers` is less than 1, or the handler is a coroutine function.
             UnknownTopic: There is no such topic. The errors of `take` are possible, too.
         """
         check_workers(workers)
+        check_plain(handler)
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
         pool = WorkerThreads(self._engine, self._job, handler, timeout_s)
         self._pools.append(pool)

@@ -1,5 +1,6 @@
 """Threads that handle jobs until a signal, and what happens to the jobs they have then."""
 
+import inspect
 import signal
 import threading
 import time
@@ -82,6 +83,11 @@ class WorkerThreads:
             self.stop()
 
 
+def check_plain(handler: Callable[..., object]) -> None:
+    if inspect.iscoroutinefunction(handler):
+        raise HandlerIsAsync(f"{handler!r} cannot be the handler of a Queue.")
+
+
 def check_workers(workers: int) -> None:
     if workers < 1:
         raise UsageError(
@@ -91,11 +97,24 @@ def check_workers(workers: int) -> None:
         )
 
 
+class HandlerIsAsync(UsageError):
+    """Its call has done nothing yet: the job would count as done."""
+
+    cause = "the handler is a coroutine function, which threads do not await."
+    attempt = "use AsyncQueue, or a plain function."
+
+
 def handle(job: Job[Any, Any], handler: Callable[[Job[Any, Any]], object]) -> None:
     """A handler that raises gives its job back; the queue goes on."""
     try:
         with job:
-            handler(job)
+            outcome = handler(job)
+            if inspect.isawaitable(outcome):
+                if inspect.iscoroutine(outcome):
+                    outcome.close()
+                raise HandlerIsAsync(f"The handler of {job!r} returned {outcome!r}, which nobody awaits.")
+    except HandlerIsAsync:
+        raise
     except JobLost as error:
         LOG.warning("%r: %s", job, error)
     except Exception:
