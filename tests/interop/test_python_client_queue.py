@@ -300,6 +300,27 @@ def drained(jobs: Queue[bytes, bytes]) -> Iterator[Job[bytes, bytes]]:
         job.done()
 
 
+def test_a_program_that_ends_without_closing_its_queue_has_done_its_jobs(
+    jobs: Queue[bytes, bytes], broker_address: str, topic: str, group: str
+) -> None:
+    """(They came again, and again, until the group gave up on them.)"""
+    for number in range(2):
+        jobs.send(str(number)).result()
+    script = (
+        "from tidelog import Queue\n"
+        f"job = Queue({topic!r}, {broker_address!r}, group_id={group!r}).get({WAIT_MS})\n"
+        "print(job.value.decode())\n"
+        "job.done()\n"
+    )
+    ended = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [each.stdout for each in ended] == ["0\n", "1\n"]
+    assert "a queue was not closed, and 1 of its acknowledgements" in ended[0].stderr
+    assert jobs.get(1000) is None
+
+
 def test_closing_gives_jobs_back_at_once(broker_address: str, topic: str, group: str) -> None:
     with Queue(topic, broker_address, group_id=group) as first:
         first.send("taken and left")

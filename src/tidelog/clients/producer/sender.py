@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as LibrdkafkaProducer
 
+from tidelog.clients import last_call
 from tidelog.clients.connection import Connection
 from tidelog.clients.error_table import as_client_error, from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
 from tidelog.clients.librdkafka import OpenClient, heeding_fatal_errors, open_librdkafka
 from tidelog.clients.log import LOG
-from tidelog.clients.producer import last_call
 from tidelog.clients.producer.callback_service import CallbackService
 from tidelog.clients.producer.config import ProducerConfig
 from tidelog.clients.producer.delivery import Delivery, report_to, sending
@@ -37,6 +37,8 @@ class UnderWay(Protocol):
 
 
 class Sender:
+    words = last_call.Words("a producer", "of its records had no outcome", "with Producer(...) as producer:")
+
     def __init__(
         self,
         config: ProducerConfig,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from tidelog.blocking.addresses import Address
 from tidelog.blocking.settings import ClusterSettings
+from tidelog.clients import last_call
 from tidelog.clients.errors import (
     ClientClosed,
     ClientError,
@@ -35,6 +36,8 @@ LOOK_S = 0.5
 
 
 class QueueEngine:
+    words = last_call.Words("a queue", "of its acknowledgements had no answer", "with Queue(...) as jobs:")
+
     def __init__(self, topic: str, config: QueueConfig) -> None:
         self.config = config
         self.settings: ClusterSettings = config.for_members()
@@ -78,6 +81,7 @@ class QueueEngine:
         with self.lock:
             self._check_open()
             if self._member is None:
+                last_call.OPEN.add(self)
                 self._member = MemberThread(self)
                 self._member.start()
 
@@ -208,8 +212,14 @@ class QueueEngine:
             self._jobs.notify_all()
             self._notify()
 
-    def close(self, timeout_s: float = CLOSE_S) -> None:
+    @property
+    def unacknowledged(self) -> int:
+        """Jobs whose acknowledgement has no answer."""
+        return len(self.core.stock.unanswered)
+
+    def close(self, timeout_s: float | None = CLOSE_S) -> None:
         """Send acknowledgements, release the other jobs, and leave the group. May be repeated."""
+        last_call.OPEN.discard(self)
         with self.lock:
             self.is_closed = self.core.is_closing = True
             self._wake_brokers()

@@ -1,4 +1,4 @@
-"""What becomes of records whose producer nobody closed, when the program ends."""
+"""What becomes of records whose producer nobody closed, and of acknowledgements, when the program ends."""
 
 import logging
 import os
@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.clients.producer import last_call
+from tidelog.clients import last_call
+from tidelog.clients.producer.sender import Sender
+from tidelog.clients.queue.engine import QueueEngine
 
 
 class Forgotten:
+    words = Sender.words
+
     def __init__(self, unacknowledged: int) -> None:
         self.unacknowledged = unacknowledged
         self.closed_within: float | None = None
@@ -35,6 +39,16 @@ def test_records_without_an_outcome_are_sent_with_a_warning(caplog: pytest.LogCa
     assert producer.closed_within == pytest.approx(last_call.LIMIT_S, abs=1)
     assert "1,200 of its records" in caplog.text
     assert "with Producer" in caplog.text
+
+
+def test_acknowledgements_without_an_answer_are_sent_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    queue = Forgotten(3)
+    queue.words = QueueEngine.words
+    last_call.OPEN.add(queue)
+    last_call.send_what_is_left()
+    assert queue.closed_within is not None
+    assert "a queue was not closed, and 3 of its acknowledgements" in caplog.text
+    assert "with Queue" in caplog.text
 
 
 def test_a_producer_with_nothing_to_send_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
