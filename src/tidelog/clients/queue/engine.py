@@ -72,12 +72,7 @@ class QueueEngine:
 
     def start(self) -> None:
         """Join the group, once."""
-        if os.getpid() != self._pid:
-            raise UsageError(
-                "This queue was made before the process forked.",
-                cause="threads and connections do not survive a fork.",
-                attempt="make the queue in the process that uses it.",
-            )
+        self._check_process()
         with self.lock:
             self._check_open()
             if self._member is None:
@@ -142,6 +137,7 @@ class QueueEngine:
         return job
 
     def acknowledge(self, job: HeldJob, type: AckType, delay_ms: int = GROUP_BACKOFF) -> None:
+        self._check_process()
         with self.lock:
             if job.state in (JobState.ACKNOWLEDGED, JobState.CONFIRMED):
                 raise UsageError(
@@ -163,6 +159,7 @@ class QueueEngine:
                 self._wake_broker(session.node)
 
     def extend(self, job: HeldJob) -> None:
+        self._check_process()
         with self.lock:
             if not job.session.can_renew:
                 raise UnsupportedByBroker(
@@ -176,6 +173,7 @@ class QueueEngine:
 
     def begin_flush(self, jobs: Iterable[HeldJob]) -> list[HeldJob]:
         """Send acknowledgements now. Returns the jobs to wait for; all, where none is named."""
+        self._check_process()
         with self.lock:
             stock = self.core.stock
             awaited = list(jobs) or [*stock.unanswered, *stock.refused]
@@ -219,17 +217,15 @@ class QueueEngine:
 
     def close(self, timeout_s: float | None = CLOSE_S) -> None:
         """Send acknowledgements, release the other jobs, and leave the group. May be repeated."""
+        if os.getpid() != self._pid:
+            return  # it is the parent's, and so may the lock be
         last_call.OPEN.discard(self)
         with self.lock:
             self.is_closed = self.core.is_closing = True
             self._wake_brokers()
             self._notify()
             member = self._member
-        if (
-            member is not None
-            and os.getpid() == self._pid
-            and member.thread is not threading.current_thread()
-        ):
+        if member is not None and member.thread is not threading.current_thread():
             member.wake()
             member.thread.join(timeout_s)
 
@@ -291,6 +287,15 @@ class QueueEngine:
     def _wake_brokers(self) -> None:
         for broker in self._brokers.values():
             broker.wake.notify()
+
+    def _check_process(self) -> None:
+        """Before the lock is taken: a thread that the child does not have may hold it."""
+        if os.getpid() != self._pid:
+            raise UsageError(
+                "This queue was made before the process forked.",
+                cause="threads and connections do not survive a fork.",
+                attempt="make the queue in the process that uses it.",
+            )
 
     def _check_open(self) -> None:
         if self.error is not None:

@@ -1,9 +1,14 @@
 """The lock that threads and the application share: what callers are told before they wait."""
 
+import os
+from typing import Any
+
 import pytest
 
+from tidelog import UsageError
 from tidelog.clients.queue.config import QueueConfig
 from tidelog.clients.queue.engine import LOOK_S, QueueEngine
+from tidelog.shares.states import AckType
 
 
 @pytest.fixture
@@ -30,3 +35,21 @@ def test_a_call_of_an_idle_application_waits_for_a_look_at_the_brokers(engine: Q
     assert second is not None
     assert first - second > 0.9 * LOOK_S
     assert engine.begin_taking(None) is None
+
+
+def test_a_forked_child_is_told_that_the_jobs_are_its_parents(
+    engine: QueueEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(What it said of a job was never sent.)"""
+    job: Any = None
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    engine.lock.acquire()  # as a thread that the child does not have may do
+    for call in (
+        lambda: engine.acknowledge(job, AckType.ACCEPT),
+        lambda: engine.extend(job),
+        lambda: engine.begin_flush([]),
+        lambda: engine.take(0),
+    ):
+        with pytest.raises(UsageError, match="before the process forked"):
+            call()
+    engine.close()
