@@ -93,7 +93,7 @@ class ClientConfig:
         if isinstance(given, Mapping):
             return cls(**read_properties(cls, given))
         raise ConfigurationError(
-            f"A {cls.__name__} or a dict is wanted, not {type(given).__name__}.",
+            f"{cls.__name__} or a dict is wanted, not {type(given).__name__}.",
             cause="the client's first argument is something else.",
             attempt=f'pass {cls.__name__}(bootstrap_servers="localhost:9092"), '
             'or {"bootstrap.servers": "localhost:9092"}.',

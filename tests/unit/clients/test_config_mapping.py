@@ -58,7 +58,7 @@ def test_a_configuration_stays_what_it_is() -> None:
         (SERVERS | {"bootstrap_servers": "b:1"}, "are the same setting, and differ"),
         (SERVERS | {"linger.ms": "soon"}, "linger_ms='soon' is not a whole number"),
         (SERVERS | {"retries": 0}, "contradicts retries=0"),
-        ("localhost:9092", "A ProducerConfig or a dict is wanted, not str"),
+        ("localhost:9092", "ProducerConfig or a dict is wanted, not str"),
         (AdminConfig(bootstrap_servers="a:1"), "not AdminConfig"),
     ],
 )

@@ -308,9 +308,9 @@ class QueueEngine:
 
     def _lost(self, jobs: list[HeldJob]) -> JobLost:
         first = jobs[0]
-        more = f", and {len(jobs) - 1} more jobs," if len(jobs) > 1 else ""
+        more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
         return JobLost(
-            f"The job at {self._place(first)}{more} went to another worker: {first.loss}",
+            f"This worker has lost the job at {self._place(first)}{more}: {first.loss}",
             offsets=[(job.partition, job.record.offset) for job in jobs],
         )
 

@@ -69,4 +69,4 @@ FATES = {
 
 def fate(job: HeldJob) -> str:
     """What the log says of a job whose handler has ended."""
-    return FATES.get(job.fate, "went to another worker")
+    return FATES.get(job.fate, "is no longer this worker's")
