@@ -189,11 +189,13 @@ class Flusher:
             began = self._syncing.pop(partition, now)
             is_removed = partition in self._removed
             self._removed.discard(partition)
+            if is_removed:
+                continue  # a log that has left its directory asks for no sync more: see `_finished`
             if is_durable:
                 self._note_time(synced.directory, now - began)
                 synced.finish_journaling(journaled)
                 partition.advance()
-            elif not is_removed:
+            else:
                 self._waiting[partition] = None
         self._for_journal.update(dict.fromkeys(self._shared.logs_to_sync(begun.journal)))
         if not self._scheduled:
@@ -238,8 +240,15 @@ class Flusher:
         if flush.is_postponed:
             self._postpone(partition, is_needed=synced is partition.log and not is_removed)
             return
+        future.result()
+        if not is_removed:  # else its directory is gone, or has files of another topic of that name
+            self._conclude(partition, synced, flush)
+        if self._has_more and not self._scheduled:
+            self._start()
+        self._update_idle()
+
+    def _conclude(self, partition: Partition, synced: PartitionLog, flush: Flush) -> None:
         try:
-            future.result()
             synced.finish_flush(flush)
             self.has_sealed = self.has_sealed or flush.seals
         except KafkaError as error:
@@ -249,9 +258,6 @@ class Flusher:
                 log.info("%s-%d has left a log that %s", partition.topic, partition.index, error.message)
         else:
             partition.advance()
-        if self._has_more and not self._scheduled:
-            self._start()
-        self._update_idle()
 
     def _note_time(self, directory: str, seconds: float) -> None:
         if self.on_synced is not None:

@@ -3,6 +3,8 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
@@ -216,6 +218,35 @@ def test_logs_that_need_no_sync_do_not_hold_up_those_behind_them() -> None:
             flusher.request(quiet)
         await asyncio.wait_for(flusher.drain(), 1.0)
         assert not threads.jobs
+
+    run(main())
+
+
+@pytest.mark.parametrize("is_created_again", [False, True])
+def test_the_log_of_a_deleted_topic_leaves_the_files_of_the_next_one_alone(
+    is_created_again: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        threads, disk = Threads(), MemoryDisk()
+        flusher = Flusher(threads.run)
+        orders = partition(disk, flusher)
+        produce(orders)
+        await turns()
+        produce(orders)  # for the sync after the one that is under way
+        orders.log.leader_epochs.changed = True
+        orders.leave(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        orders.log.close(clean=False)
+        flusher.forget(orders)
+        disk.rename("/data/orders-0", "/data/orders-0.x-delete")
+        if is_created_again:
+            PartitionLog.open(disk, "/data/orders-0", LogConfig(), now_ms=0).close()
+        job, ended = threads.jobs.pop()
+        job()
+        before = disk.operations
+        ended.set_result(None)
+        await turns()
+        assert (threads.jobs, disk.operations, caplog.records) == ([], before, [])
+        await asyncio.wait_for(flusher.drain(), 1.0)
 
     run(main())
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
-from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.broker.log_dirs import flusher
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, Flusher
 from tidelog.broker.log_dirs.shared_syncs import ALONE_TURNS, BYTES_MAX
@@ -257,6 +257,24 @@ def test_a_partition_that_is_removed_holds_up_nothing() -> None:
         await rig.finish()
         await rig.finish()
         assert rig.partitions[1].high_watermark == 2
+        await rig.flusher.drain()
+
+    run(main())
+
+
+def test_the_log_of_a_deleted_topic_asks_for_no_sync_after_a_shared_one() -> None:
+    async def main() -> None:
+        rig = Rig()
+        rig.produce(0, 1)
+        await rig.turns()
+        rig.produce(0)
+        orders = rig.partitions[0]
+        orders.leave(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        orders.log.close(clean=False)
+        rig.flusher.forget(orders)
+        rig.disk.rename("/data/t-0", "/data/t-0.x-delete")
+        await rig.finish()
+        assert (rig.kinds(), orders.log.offline) == ([], None)
         await rig.flusher.drain()
 
     run(main())
