@@ -35,8 +35,9 @@ from tidelog.replication.follower_progress import Position
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.producers.producers import Producers
 from tidelog.wire.apis import ApiKey
-from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT, MAX_TIMESTAMP_AT
+from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT, MAX_TIMESTAMP_AT, BatchHeader
 from tidelog.wire.frame import write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.wire.record import Record, write_batch
@@ -564,6 +565,28 @@ def test_an_interrupt_is_not_swallowed() -> None:
         side.services.partitions.find = find
         with pytest.raises(KeyboardInterrupt):
             side.send(frame(batch(), 1, 7))
+
+
+def test_a_file_that_is_let_go_of_meanwhile_is_open_until_the_batch_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another file may get the number of its descriptor."""
+    with two_sides(LogConfig(), Durability.OS) as (_, side), ExitStack() as opened:
+        side.send(frame(batch(), 1, 6))
+        active, check = side.log.segment_list.active, Producers.check
+        size = active.size
+        other = Path(side.directory) / "other"
+
+        def check_and_let_go(producers: Producers, header: BatchHeader) -> object:
+            active.cool()
+            opened.enter_context(other.open("wb"))
+            return check(producers, header)
+
+        monkeypatch.setattr(Producers, "check", check_and_let_go)
+        given = batch(producer_id=PRODUCER, producer_epoch=0, base_sequence=0)
+        assert side.send(frame(given, 1, 7)) is not None
+        assert (side.compiled, other.read_bytes()) == (1, b"")
+        assert active.file.size() == active.size == size + len(given)
 
 
 def test_the_fast_path_is_the_compiled_one() -> None:

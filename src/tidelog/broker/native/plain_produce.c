@@ -152,8 +152,8 @@ static const struct { int at, bytes; } HEADER_FIELDS[] = {
 enum { HEADER_FIELD_COUNT = sizeof HEADER_FIELDS / sizeof *HEADER_FIELDS, CRC_FIELD = 4 };
 
 /* One request under way. The objects are held, since calls of Python happen in between. */
-enum { FRONT, PARTITION, LOG, CONFIG, MARK, WATCHERS, TRAFFIC, SYNC, WRITER, STATE, PRODUCERS, ACTIVE, INDEXES, HEADER,
-       HELD };
+enum { FRONT, PARTITION, LOG, CONFIG, MARK, WATCHERS, TRAFFIC, SYNC, WRITER, STATE, PRODUCERS, ACTIVE, INDEXES, DISK_FILE,
+       HEADER, HELD };
 
 /* Of frames and answers. */
 enum { PRODUCE = 0, CORRELATION_ID_AT = 4, FRONT_AT = 8, TAIL_BYTES = 3, SHIFT_MAX = 28, OFFSETS_BYTES = 24 };
@@ -312,6 +312,7 @@ static int can_note(Request *request) {
     if (!IS_A(file, PosixFile) || SLOT(active, ActiveSegment, _recent_positions) == NULL) return 0;
     int64_t known = size_of(SLOT(active, ActiveSegment, _recent_offsets), &odd);
     int64_t next = NUMBER(active, ActiveSegment, _recent_next);
+    hold(request, DISK_FILE, file); /* or a thread that lets go of it closes the descriptor before the write */
     request->fd = (int)NUMBER(file, PosixFile, _fd);
     return !odd && next == request->base && known < recent_max && request->fd >= 0;
 }
