@@ -152,6 +152,16 @@ class Network(Protocol):
     def connect(self, host: str, port: int) -> Connection: ...
 
 
+def make_directory(disk: Disk, path: str) -> None:
+    """A directory, with those above it that are missing: durable when this returns."""
+    if path in ("", "/") or disk.is_dir(path):
+        return
+    parent = path.rpartition("/")[0] or "/"
+    make_directory(disk, parent)
+    disk.make_dirs(path)
+    disk.sync_dir(parent)
+
+
 def replace_file(disk: Disk, path: str, data: bytes) -> None:
     """Write a small file so that a crash leaves the old one or the new one, never a mix."""
     temporary = path + ".tmp"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import invariant
-from tidelog.base.ports import Disk
+from tidelog.base.ports import Disk, make_directory
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.store.bootstrap import bootstrap, remove_leftovers
 from tidelog.metadata.store.entries.log import EntryLog
@@ -75,9 +75,7 @@ class QuorumStore:
     @classmethod
     def open(cls, disk: Disk, directory: str) -> "QuorumStore":
         """Load what `directory` holds, or begin there. StorageError where it must not be trusted."""
-        if not disk.is_dir(directory):
-            disk.make_dirs(directory)
-            disk.sync_dir(directory.rpartition("/")[0] or "/")
+        make_directory(disk, directory)
         hard_state = read_state(disk, directory)
         is_new = hard_state is None
         if hard_state is None:

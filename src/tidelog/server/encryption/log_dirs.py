@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidelog.base.ports import Disk
+from tidelog.base.ports import Disk, make_directory
 from tidelog.server.encryption.key_file import KeyFile
 from tidelog.server.encryption.kms import KmsCommand, KmsWrapping, load_kms
 from tidelog.storage.encryption.data_keys import DataKeys, EncryptionKeyError, KeyWrapping, repair_copies
@@ -68,9 +68,7 @@ def encrypted_disk(
 def open_keys(disk: Disk, path: str, holder: KeyWrapping) -> DataKeys:
     """Of one log dir, while no other process uses it. After a change of the key encryption key, the data
     keys are wrapped anew."""
-    if not disk.is_dir(path):
-        disk.make_dirs(path)
-        disk.sync_dir(path.rpartition("/")[0] or "/")
+    make_directory(disk, path)
     lock = disk.lock(f"{path}/{LOCK}")
     try:
         keys = DataKeys.open(disk, path, holder)

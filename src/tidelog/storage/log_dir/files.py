@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, Offset, Uuid, uuid_text
-from tidelog.base.ports import Disk, Lock, read_file, replace_file
+from tidelog.base.ports import Disk, Lock, make_directory, read_file, replace_file
 from tidelog.storage.log_dir import checkpoints, partition_dir
 from tidelog.storage.log_dir.checkpoints import TopicPartition
 from tidelog.storage.log_dir.identity import LogDirIdentity
@@ -50,9 +50,7 @@ class LogDirFiles:
         An empty cluster or directory id takes on the one that the log dir has.
         """
         path = path.rstrip("/") or "/"
-        if not disk.is_dir(path):
-            disk.make_dirs(path)
-            disk.sync_dir(path.rpartition("/")[0] or "/")
+        make_directory(disk, path)
         lock = disk.lock(f"{path}/{LOCK}")
         try:
             identity = cls._check_identity(disk, path, identity)

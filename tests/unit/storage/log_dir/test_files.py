@@ -21,6 +21,17 @@ def test_a_new_directory_gets_its_identity_in_kafkas_words() -> None:
     assert not files.was_clean
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_new_log_dir_survives_a_crash_with_the_directories_above_it(seed: int) -> None:
+    """That of a machine's second core is made together with the one for further cores."""
+    disk = MemoryDisk(seed)
+    LogDirFiles.open(disk, "/srv/data", IDENTITY)
+    LogDirFiles.open(disk, "/srv/data/cores/1", IDENTITY)
+    disk.crash()
+    assert disk.exists("/srv/data/meta.properties")
+    assert disk.exists("/srv/data/cores/1/meta.properties")
+
+
 def test_the_identity_stays_and_another_brokers_log_dir_is_refused() -> None:
     disk = MemoryDisk()
     LogDirFiles.open(disk, "/data", IDENTITY).close(clean=True)
