@@ -1,7 +1,9 @@
 """`--cores N`: starts a machine's brokers, restarts a core that dies alone, and stops all of them as one.
 
-The first core comes up first: the machine must be known to the cluster before a second broker is there, or
-replicas of a partition could share it. Cores that an earlier start had, and this one has not, are emptied.
+A core that is new follows the first: the machine must be known to the cluster before a second broker is there,
+or replicas of a partition could share it. Those that were here before start beside the first, which may need
+them: the vote of the machine can have been moved to one. Cores that an earlier start had, and this one has
+not, are emptied.
 """
 
 import asyncio
@@ -69,7 +71,9 @@ class CoreFleet(Fleet):
         self._until_stdin_closes = until_stdin_closes
         self._own_sessions = fleet is None
         self._turns = Turns(fleet)
+        self._new = new_cores([member.id for member in plan.members], plan.config.list("log.dirs"))
         self._may_follow = asyncio.Event()
+        """The new ones."""
         self._manager: ServiceManager | None = None
 
     def run(self) -> int:
@@ -95,7 +99,7 @@ class CoreFleet(Fleet):
             await watching
 
     async def _keep(self, plan: MemberPlan) -> None:
-        if plan is not self.plan.members[0]:
+        if plan.id in self._new:
             await self._sleep_unless_stopped(_until_set(self._may_follow))
         await super()._keep(plan)
 
@@ -120,11 +124,10 @@ class CoreFleet(Fleet):
     def _stranger(self) -> CliError | None:
         """Whether a core would take the place of another broker. The first core knows the cluster's; where
         it cannot be asked, the moves of replicas will say why."""
-        new = new_cores([member.id for member in self.plan.members], self.plan.config.list("log.dirs"))
         deadline = time.monotonic() + GONE_PATIENCE_S
-        while new and time.monotonic() < deadline and not self._stop.is_set():
+        while self._new and time.monotonic() < deadline and not self._stop.is_set():
             with suppress(CliError, TidelogError), self._session() as session:
-                return stranger(new, look_at_brokers(DirectCluster(session)).brokers, self.cores.machine)
+                return stranger(self._new, look_at_brokers(DirectCluster(session)).brokers, self.cores.machine)
             time.sleep(LOOK_S)
         return None
 

@@ -17,6 +17,7 @@ from tidelog.cli.cores.plan import plan_cores
 from tidelog.cli.cores.supervisor import CoreFleet
 from tidelog.cli.exits import CliError
 from tidelog.cli.fleet.plan import MemberPlan
+from tidelog.cli.fleet.supervisor import Fleet
 from tidelog.cli.log.core_dirs import core_log_dir, known_cores
 
 
@@ -54,11 +55,12 @@ class Process:
 class Machine(CoreFleet):
     """One core stays of three; their log dirs are real."""
 
-    def __init__(self, log_dir: str) -> None:
+    def __init__(self, log_dir: str, count: int = 1) -> None:
         flags = {"node.id": "1", "log.dirs": log_dir, "listeners": "PLAINTEXT://h:9092"}
         for core in (1, 2):
             os.makedirs(core_log_dir(log_dir, core))
-        super().__init__(plan_cores(load(None, {}, flags), None, flags, 1, 3), as_json=True, ready_file=None)
+        plan = plan_cores(load(None, {}, flags), None, flags, count, 3)
+        super().__init__(plan, as_json=True, ready_file=None)
         self._is_ready = True
         self.forgets = True
         self.processes: dict[int, Any] = {member.id: Process(member) for member in self.plan.members}
@@ -209,6 +211,27 @@ def test_a_machine_is_not_ready_while_a_core_that_served_is_down(machine: Machin
         return await starting
 
     assert asyncio.run(start())
+
+
+def test_only_new_cores_wait_for_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another has the machine's vote, the first waits for it."""
+    machine = Machine(str(tmp_path), count=4)
+    began: list[int] = []
+
+    async def keep(_: CoreFleet, plan: MemberPlan) -> None:
+        began.append(plan.id)
+
+    monkeypatch.setattr(Fleet, "_keep", keep)
+
+    async def start() -> None:
+        starting = [asyncio.create_task(machine._keep(member)) for member in machine.plan.members]
+        await asyncio.wait(starting[:3])
+        assert began == [1, 1001, 2001]
+        machine._may_follow.set()
+        await asyncio.wait(starting)
+
+    asyncio.run(start())
+    assert began == [1, 1001, 2001, 3001]
 
 
 def test_all_cores_but_the_first_stop_at_once(machine: Machine) -> None:
