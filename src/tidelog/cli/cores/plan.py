@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.listener import Listener
+from tidelog.base.log_dir_encryption import ALL_LOG_DIRS
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.core_numbers import ID_STEP, core_id, port_row, row_text
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
@@ -78,6 +79,7 @@ class CoresPlan(FleetPlan):
             **({} if self.config.list("controller.quorum.voters") else voters),
             **self._shares(),
             **self._own_files(core),
+            **self._encrypted(core),
             "broker.cores": str(len(self.members)),
             "broker.machine": self.machine,
             "node.id": str(member.id),
@@ -101,6 +103,13 @@ class CoresPlan(FleetPlan):
             return {}
         name, kind = os.path.splitext(path)
         return {"audit.file": f"{name}-{core}{kind}"}
+
+    def _encrypted(self, core: int) -> dict[str, str]:
+        """The settings name the log dirs of the machine."""
+        name = "log.dirs.encryption"
+        named = self.config.list(name)
+        paths = [path if path == ALL_LOG_DIRS else core_log_dir(path, core) for path in named]
+        return {name: ",".join(paths)} if named else {}
 
     def _shares(self) -> dict[str, str]:
         """Other limits may change while the brokers run, so that each takes its share of them by itself."""

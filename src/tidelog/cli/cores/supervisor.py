@@ -1,9 +1,9 @@
 """`--cores N`: starts a machine's brokers, restarts a core that dies alone, and stops all of them as one.
 
-A core that is new follows the first: the machine must be known to the cluster before a second broker is there,
-or replicas of a partition could share it. Those that were here before start beside the first, which may need
-them: the vote of the machine can have been moved to one. Cores that an earlier start had, and this one has
-not, are emptied.
+A core that is new follows the first: the machine must be known to the cluster before a second broker is
+there, or replicas of a partition could share it. Those that were here before start beside the first, which
+may need them: the vote of the machine can have been moved to one. Cores that an earlier start had, and this
+one has not, are emptied.
 """
 
 import asyncio
@@ -127,7 +127,8 @@ class CoreFleet(Fleet):
         deadline = time.monotonic() + GONE_PATIENCE_S
         while self._new and time.monotonic() < deadline and not self._stop.is_set():
             with suppress(CliError, TidelogError), self._session() as session:
-                return stranger(self._new, look_at_brokers(DirectCluster(session)).brokers, self.cores.machine)
+                known = look_at_brokers(DirectCluster(session)).brokers
+                return stranger(self._new, known, self.cores.machine)
             time.sleep(LOOK_S)
         return None
 

@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.base.units import size_text
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.log.core_dirs import DIRECTORY, core_dirs
 from tidelog.cli.log.files import given_keys, key_errors, key_options, needs_cryptography
 from tidelog.cli.output import print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
@@ -65,15 +66,16 @@ def rekey(session: Session, log_dirs: tuple[str, ...]) -> int:
     """Wrap the data keys of encrypted log dirs by the current key encryption key.
 
     No encrypted file is rewritten; files that are made from now on get a new data key. A start of the
-    broker does the same when the current key has changed.
+    broker does the same when the current key has changed. Of a machine with several cores, the log dirs of
+    all.
 
     \b
     tidelog log rekey data --key-file /etc/tidelog/log.keys
     """
     from tidelog.storage.encryption.data_keys import DataKeys
 
-    for path in map(os.path.abspath, log_dirs):
-        if encryption_mark(PosixDisk(), path) is None:
+    for path in _dirs_of_cores(log_dirs, _is_encrypted):
+        if not _is_encrypted(path):
             raise CliError(
                 f"{path} is not an encrypted log dir.",
                 cause=f"it holds no {ENCRYPTION_KEYS}.",
@@ -102,7 +104,8 @@ def encrypt(session: Session, log_dirs: tuple[str, ...]) -> int:
     """Encrypt every file in the log dir of a stopped broker that is plain.
 
     Each file is replaced as a whole, so the command can be interrupted and begun again. Needs free space for
-    the largest file. Name the log dir in log.dirs.encryption before the broker starts.
+    the largest file. Of a machine with several cores, the log dirs of all. Name the log dir in
+    log.dirs.encryption before the broker starts.
 
     \b
     tidelog log encrypt data --key-file /etc/tidelog/log.keys
@@ -118,8 +121,8 @@ def encrypt(session: Session, log_dirs: tuple[str, ...]) -> int:
 def decrypt(session: Session, log_dirs: tuple[str, ...]) -> int:
     """Make every file in an encrypted log dir of a stopped broker plain again.
 
-    Stops at a damaged file; what is done by then stays readable with the key. Take the log dir out of
-    log.dirs.encryption before the broker starts.
+    Stops at a damaged file; what is done by then stays readable with the key. Of a machine with several
+    cores, the log dirs of all. Take the log dir out of log.dirs.encryption before the broker starts.
 
     \b
     tidelog log decrypt data --key-file /etc/tidelog/log.keys
@@ -131,9 +134,9 @@ def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool)
     from tidelog.server.encryption.log_dirs import open_keys
     from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
 
-    for path in map(os.path.abspath, log_dirs):
-        is_encrypted = encryption_mark(PosixDisk(), path) is not None
-        if not os.path.exists(f"{path}/{META}") or not (encrypts or is_encrypted):
+    is_of_use = _is_log_dir if encrypts else _is_encrypted
+    for path in _dirs_of_cores(log_dirs, is_of_use):
+        if not _is_log_dir(path) or not is_of_use(path):
             raise CliError(
                 f"{path} is not {'the log dir of a broker' if encrypts else 'an encrypted log dir'}.",
                 cause=f"it holds no {META if encrypts else ENCRYPTION_KEYS}.",
@@ -155,8 +158,32 @@ def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool)
     return Exit.OK
 
 
+def _is_log_dir(path: str) -> bool:
+    return os.path.exists(f"{path}/{META}")
+
+
+def _is_encrypted(path: str) -> bool:
+    return encryption_mark(PosixDisk(), path) is not None
+
+
+def _dirs_of_cores(log_dirs: Iterable[str], is_of_use: Callable[[str], bool]) -> Iterator[str]:
+    """With those of a machine's further cores that lie below them: each has data keys of its own."""
+    for log_dir in map(os.path.abspath, log_dirs):
+        first, *others = core_dirs(log_dir)
+        yield first
+        yield from filter(is_of_use, others)
+
+
+def _files_in(path: str) -> Iterator[str]:
+    """Of this log dir alone, and not of those of other cores."""
+    for at, directories, files in os.walk(path):
+        if at == path and DIRECTORY in directories:
+            directories.remove(DIRECTORY)
+        yield from (os.path.join(at, name) for name in sorted(files))
+
+
 def _convert(disk: "EncryptedDisk", path: str, session: Session, *, encrypts: bool) -> tuple[int, int]:
-    names = [os.path.join(at, name) for at, _, files in os.walk(path) for name in sorted(files)]
+    names = list(_files_in(path))
     shows, shown_at = not session.json and sys.stderr.isatty(), time.monotonic()
     done = size = 0
     for number, name in enumerate(names, 1):

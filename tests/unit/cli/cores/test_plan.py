@@ -61,6 +61,14 @@ def test_each_core_has_an_audit_file_of_its_own() -> None:
     assert "audit.file" not in planned().settings_of(planned().members[1])
 
 
+@pytest.mark.parametrize(("named", "expected"), [("/b", "/b/cores/1"), ("all", "all")])
+def test_log_dirs_that_are_encrypted_are_so_on_each_core(named: str, expected: str) -> None:
+    plan = planned(log_dirs_encryption=named, log_dirs_encryption_key_file="/k")
+    encrypted = [plan.settings_of(member)["log.dirs.encryption"] for member in plan.members[:2]]
+    assert encrypted == [named, expected]
+    assert "log.dirs.encryption" not in planned().settings_of(planned().members[1])
+
+
 def test_voters_and_a_machine_of_the_settings_stay() -> None:
     plan = planned(controller_quorum_voters="1@x:1,2@h:9092", broker_machine="m")
     assert "1@x:1" in plan.settings_of(plan.members[1])["controller.quorum.voters"]

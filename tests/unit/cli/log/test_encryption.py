@@ -1,10 +1,19 @@
-"""`tidelog log new-key` and its siblings on an installation without the extra for security."""
+"""`tidelog log new-key` and its siblings: on machines with several cores, and without cryptography."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tidelog.base.disk import PosixDisk
+from tidelog.cli.exits import Exit
+from tidelog.cli.main import run
+from tidelog.server.encryption.key_file import KeyFile, add_key
+from tidelog.storage.encryption.data_keys import DataKeys
+from tidelog.storage.log_dir.files import LogDirFiles, LogDirIdentity
+
+SECRET = b"of a user" * 20
 
 
 @pytest.mark.parametrize("command", ["new-key", "rekey"])
@@ -19,3 +28,46 @@ def test_without_cryptography_the_error_says_what_to_install(command: str, tmp_p
     assert done.returncode == 1
     assert "pip install 'tidelog[secure]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> list[Path]:
+    """The log dirs of two cores; a third one never began."""
+    paths = [tmp_path / "data", tmp_path / "data" / "cores" / "1"]
+    for number, path in enumerate(paths):
+        identity = LogDirIdentity("cluster", 1 + 1000 * number, f"dir-{number}")
+        LogDirFiles.open(PosixDisk(), str(path), identity).close(clean=True)
+        (path / "t-0").mkdir()
+        (path / "t-0" / "0.log").write_bytes(SECRET)
+    (tmp_path / "data" / "cores" / "2").mkdir()
+    return paths
+
+
+def test_the_log_dir_of_each_core_is_encrypted_with_keys_of_its_own(
+    machine: list[Path], tmp_path: Path
+) -> None:
+    first, key_file = str(machine[0]), str(tmp_path / "keys")
+    add_key(key_file, "old", bytes(32))
+    before = [(path / "meta.properties").read_bytes() for path in machine]
+    assert run(["log", "encrypt", first, "--key-file", key_file]) == Exit.OK
+    assert [(path / "meta.properties").read_bytes() for path in machine] == before
+    assert not any(SECRET in (path / "t-0" / "0.log").read_bytes() for path in machine)
+    add_key(key_file, "new", bytes(range(32)))
+    assert run(["log", "rekey", first, "--key-file", key_file]) == Exit.OK
+    keys = [DataKeys.open(PosixDisk(), str(path), KeyFile.read(key_file)) for path in machine]
+    assert [each.kek_ids[-1] for each in keys] == ["new", "new"]
+    assert set(keys[0].stored).isdisjoint(keys[1].stored)
+    assert run(["log", "decrypt", first, "--key-file", key_file]) == Exit.OK
+    assert [(path / "t-0" / "0.log").read_bytes() for path in machine] == [SECRET, SECRET]
+    assert [sorted(each.name for each in path.glob("encryption.keys*")) for path in machine] == [[], []]
+
+
+def test_cores_that_are_plain_are_left_so(machine: list[Path], tmp_path: Path) -> None:
+    key_file = str(tmp_path / "keys")
+    add_key(key_file, "key", bytes(32))
+    assert run(["log", "encrypt", str(machine[1]), "--key-file", key_file]) == Exit.OK
+    assert run(["log", "decrypt", str(machine[0]), "--key-file", key_file]) == Exit.NOT_FOUND
+    assert run(["log", "encrypt", str(machine[0]), "--key-file", key_file]) == Exit.OK
+    assert run(["log", "decrypt", str(machine[1]), "--key-file", key_file]) == Exit.OK
+    assert run(["log", "rekey", str(machine[0]), "--key-file", key_file]) == Exit.OK
+    assert (machine[1] / "t-0" / "0.log").read_bytes() == SECRET
