@@ -202,6 +202,7 @@ class BrokerNode:
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
+        services.lifecycle.report_log_dirs = self._reports.send
         if any(protocol.is_sasl for protocol in config.security_protocols().values()):
             services.put_gate = gates_of(opened, services, config, threads, own_threads=self._threads is None)
         measured = request_metrics(opened, services, config)

@@ -6,7 +6,7 @@ its own registration. From then on it leads and follows partitions as the image 
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, Uuid
@@ -63,6 +63,10 @@ class BrokerLifecycle:
         self.failure: Exception | None = None
         self.heard_at: float | None = None
         """When the controller last answered a heartbeat."""
+        self.report_log_dirs: Callable[[], Awaitable[None]] | None = None
+        """Tells the controller which log dir each replica is in."""
+        self._known_failed: frozenset[Uuid] = frozenset()
+        """Failed log dirs that the controller has heard of."""
 
     @property
     def is_fenced(self) -> bool:
@@ -218,6 +222,9 @@ class BrokerLifecycle:
 
     async def _heartbeat(self, interval: float) -> BrokerHeartbeatResponse:
         failed = self._failed_log_dirs()
+        if self.report_log_dirs is not None and not self._known_failed.issuperset(failed):
+            # First: of a replica that has moved out of one, the controller would think that it began anew.
+            await self.report_log_dirs()
         me = self._metadata.image.brokers.get(self._metadata.node_id)
         nothing_left = me is not None and bool(failed) and set(failed).issuperset(me.directories)
         if nothing_left and self.failure is None and len(self._metadata.image.brokers) > 1:
@@ -233,6 +240,7 @@ class BrokerLifecycle:
         answer: BrokerHeartbeatResponse = await self._peers.call_controller(
             ApiKey.BROKER_HEARTBEAT, HEARTBEAT_VERSION, request, timeout=max(interval, 1.0)
         )
+        self._known_failed = frozenset(failed)
         return answer
 
     async def _register_again(self) -> None:

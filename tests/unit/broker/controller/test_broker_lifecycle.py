@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.rigs.quorum import QuorumRig
 from tests.rigs.virtual_time import run
@@ -249,6 +250,31 @@ def test_a_broker_without_a_log_dir_left_is_fenced_and_stays_so() -> None:
         assert isinstance(member.failure, StorageError)
         await asyncio.sleep(20)
         assert world.is_fenced(1)
+        await member.stop()
+
+    in_world(work)
+
+
+def test_the_controller_hears_where_replicas_are_before_it_hears_of_a_failed_log_dir() -> None:
+    """Of one that has left the log dir just before, it would think that it began anew, without records."""
+
+    async def work(world: World) -> None:
+        member = world.member(replace(broker(1), directories=(uuid(101), uuid(102))))
+        online: list[tuple[Uuid, ...]] = []
+
+        async def report() -> None:
+            await asyncio.sleep(0.01)
+            online.append(world.rig.metadata.image.brokers[1].directories)
+
+        member.report_log_dirs = report
+        await member.register()
+        member.start()
+        await member.until_unfenced()
+        assert online == []
+        world.failed = [uuid(101)]
+        await asyncio.sleep(10)
+        assert online == [(uuid(101), uuid(102))]
+        assert world.rig.metadata.image.brokers[1].directories == (uuid(102),)
         await member.stop()
 
     in_world(work)
