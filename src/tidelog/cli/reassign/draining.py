@@ -130,6 +130,17 @@ class Drain:
             _say(session, f"Forgotten, since not alive: {numbers_text(gone)}.")
         if alive := [id for id in self.leaving if id not in gone]:
             note(_advice(alive, is_cordoned=is_cordoned))
+            self._name_neighbours(view, alive)
+
+    def _name_neighbours(self, view: ClusterView, alive: Collection[int]) -> None:
+        """Cores of a machine are stopped together, and these have replicas."""
+        for name in dict.fromkeys(view.brokers[id].machine for id in alive):
+            others = [one.id for one in view.machines.get(name or "", []) if one.id not in self.leaving]
+            if others:
+                note(
+                    f"{numbers_text(others)} on the same machine {'is' if len(others) == 1 else 'are'} not "
+                    f"drained. If all of it is to stop: tidelog cluster drain --machine {name}"
+                )
 
     def _say_votes(self, votes: list[Inheritance], *, planned: bool = False) -> None:
         if self.direct.session.json or not votes:
