@@ -345,8 +345,10 @@ class Partition:
         self.watchers.look_again()
 
     def leave(self, error: KafkaError) -> None:
-        """The partition is gone from this broker: it leads no more, whatever still knows of it."""
+        """The partition is gone from this broker: it leads no more, and is not repaired, whatever still knows
+        of it."""
         self.is_leader, self.leader = False, None
+        self.isr = self.elr = ()
         self.release_all(error)
 
     # Reading

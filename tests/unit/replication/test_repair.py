@@ -80,6 +80,16 @@ def test_it_does_not_lead_even_if_it_is_told_to() -> None:
     assert awaits_repair(partition)
 
 
+def test_a_partition_that_left_this_broker_is_not_repaired() -> None:
+    """Its directory may be that of another topic by then, under the same name."""
+    partition = replica(damaged())
+    partition.apply(image(NO_LEADER, (ME,), 3), 0.0)
+    repair = Repair(partition)
+    partition.leave(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert not awaits_repair(partition)
+    assert not repair.is_due
+
+
 def test_as_a_follower_it_truncates_its_log_before_the_damage_and_copies() -> None:
     partition = replica(damaged())
     partition.apply(image(OTHER, (OTHER,)), 0.0)

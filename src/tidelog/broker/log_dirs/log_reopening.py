@@ -49,9 +49,14 @@ class LogReopening:
             log_dir = self._log_dir_of(partition)
             if log_dir is not None and self._has_room(log_dir):
                 async with self._partitions.steady():
-                    await self._reopen(partition)
+                    # It waited: the directory may be that of another topic by now, or the log be another one.
+                    if self._is_current(partition) and partition.log.is_short:
+                        await self._reopen(partition)
         if self._partitions.without_space and any(map(self._has_room, self._partitions.log_dirs)):
             await self._partitions.open_those_without_space()
+
+    def _is_current(self, partition: Partition) -> bool:
+        return self._partitions.current(partition.topic_id, partition.index) is partition
 
     def _log_dir_of(self, partition: Partition) -> LogDir | None:
         log_dirs = self._partitions.log_dirs
@@ -71,8 +76,7 @@ class LogReopening:
             return
         finally:
             stopped.compaction.copies_under_way -= 1
-        is_current = self._partitions.current(partition.topic_id, partition.index) is partition
-        if not is_current or partition.log is not stopped:
+        if not self._is_current(partition) or partition.log is not stopped:
             opened.close(clean=False)  # deleted or moved meanwhile
             return
         # Followers may have more than was readable: under the same epoch it must not be written differently.

@@ -1,5 +1,6 @@
 """A log that a full disk has stopped comes back once there is room, but leads only with all it had."""
 
+import asyncio
 import errno
 import logging
 
@@ -12,6 +13,7 @@ from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_reopening import LogReopening
+from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.storage.journal.block import JournalEntry
@@ -64,6 +66,43 @@ def test_a_log_that_is_found_damaged_does_not_lead(
 
     with caplog.at_level(logging.WARNING, "tidelog.broker"):
         run(life())
+
+
+def test_the_log_of_a_deleted_topic_is_not_opened_in_the_directory_of_the_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A topic is deleted on a full disk, to make room, and made again."""
+    again = TopicImage("t", bytes([2] * 16), (PartitionImage(0, (1, 2), (1,), 1),))
+    after = ClusterImage(topics={"t": again}, topics_by_id={again.id: again})
+
+    async def life() -> None:
+        disk = MemoryDisk()
+        disk.make_dirs("/data")
+        log_dirs = LogDirs.open(disk, ["/data"], cluster_id=None, node_id=1, random=Dice())
+        hosted = HostedPartitions(1, log_dirs, Flusher(at_once), LoopClock(), at_once)
+        await hosted.open_all(IMAGE, BrokerConfig())
+        await hosted.take_roles()
+        gone = hosted.find("t", 0)
+        batch = write_batch([Record(0, 0, None, b"x")])
+        gone.produce(memoryview(batch), all_replicas=True, now_ms=0)
+        flush = gone.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        gone.log.finish_flush(flush)
+        gone.advance()
+        gone.log.health.offline = OSError(errno.ENOSPC, "full")
+        async with hosted.steady():
+            change = asyncio.create_task(hosted.on_change(diff(IMAGE, after), BrokerConfig()))
+            await asyncio.sleep(0)
+            reopening = asyncio.create_task(LogReopening(disk, hosted, LoopClock(), at_once).run_once())
+            await asyncio.sleep(0.1)
+        await asyncio.gather(change, reopening)
+        assert hosted.find("t", 0).topic_id == again.id
+        assert disk.size(LOG) == 0
+        assert "LOST" not in caplog.text
+        log_dirs.close()
+
+    run(life())
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
