@@ -31,6 +31,7 @@ from tidelog.cli.session import Session
 from tidelog.cli.stop_signals import StopSignal, StopSignals
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 from tidelog.cli.up.running import age_s, show_demo
+from tidelog.storage.log_dir.files import META
 
 START_PATIENCE_S = 120.0
 LOOK_EVERY_S = 0.05
@@ -134,7 +135,7 @@ class Fleet:
             )
             self._members[plan.id] = member
             began = time.monotonic()
-            if (refused := await self._refused(member)) is not None:
+            if (refused := await self._refused(member, has_served=has_served)) is not None:
                 if not has_served:
                     self._give_up(member, refused)
                     return
@@ -161,9 +162,13 @@ class Fleet:
                 return
             await self._sleep_unless_stopped(asyncio.sleep(restart_in_s))
 
-    async def _refused(self, member: Member) -> str | None:
+    async def _refused(self, member: Member, *, has_served: bool) -> str | None:
         """Starts its process; returns why there is none: no memory, no process id or descriptor to be had, or
-        an interpreter that an upgrade replaces at this moment."""
+        an interpreter that an upgrade replaces at this moment. Or its disk is no longer mounted: it would
+        begin anew without a record, and where it has the only vote, as another cluster."""
+        meta = os.path.join(member.plan.log_dir, META)
+        if has_served and not await asyncio.to_thread(os.path.exists, meta):
+            return f"{meta} is gone. Mount its disk again; or stop all, and start with an empty directory"
         try:
             await member.start(command_of(self.plan, member.plan, restart=self.restart))
         except OSError as error:

@@ -2,7 +2,8 @@
 
 import asyncio
 import errno
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tidelog.cli.exits import CliError
 from tidelog.cli.fleet import supervisor
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, plan_fleet
 from tidelog.cli.fleet.supervisor import Fleet
+from tidelog.storage.log_dir.files import META
 
 NO_PROCESS = OSError(errno.EAGAIN, "Resource temporarily unavailable")
 NEVER_READY, SERVES, GOES_ON = "ends before it serves", "serves and ends", "serves and goes on"
@@ -51,7 +53,11 @@ class NoWait:
 @pytest.fixture
 def plan(tmp_path: Path) -> FleetPlan:
     given = {"metrics.port": "9404", "schema.registry.port": "8081"}
-    return plan_fleet(None, 3, str(tmp_path), None, None, given)
+    planned = plan_fleet(None, 3, str(tmp_path), None, None, given)
+    for member in planned.members:
+        os.makedirs(member.log_dir)
+        Path(member.log_dir, META).touch()
+    return planned
 
 
 def outcome(
@@ -64,6 +70,11 @@ def outcome(
 ) -> tuple[bool, CliError | None]:
     """Whether the last fate was reached and the broker goes on, and why the start failed."""
     left = iter(fates)
+
+    async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
+        return work(*arguments)
+
+    monkeypatch.setattr(asyncio, "to_thread", at_once)
     monkeypatch.setattr(supervisor, "Member", lambda *args, **options: Broker(left, *args, **options))
     monkeypatch.setattr(supervisor, "Backoff", NoWait)
 
@@ -92,6 +103,17 @@ def test_a_broker_is_started_until_the_system_has_a_process_for_it(
     assert said.count('"event": "broker_not_started", "broker": 1') == 2
     assert "Resource temporarily unavailable" in said
     assert '"event": "broker_restarted"' in said
+
+
+def test_a_broker_whose_disk_is_gone_does_not_begin_anew_on_another(
+    plan: FleetPlan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meta = Path(plan.members[0].log_dir, META)
+    meta.unlink()
+    assert outcome([SERVES, GOES_ON], plan, monkeypatch, is_ready=True) == (False, None)
+    assert f"node-1/{META} is gone. Mount its disk again" in capsys.readouterr().out
+    meta.touch()
+    assert outcome([SERVES, GOES_ON], plan, monkeypatch, is_ready=True) == (True, None)
 
 
 def test_a_broker_that_the_system_never_started_ends_the_start(
