@@ -38,6 +38,7 @@ def unit_text(service: Service) -> str:
         state=os.path.basename(STATE_DIR),
         state_dir=STATE_DIR,
         writable=writable,
+        mounts=" ".join((STATE_DIR, *service.writable)),
         stop_s=STOP_TIMEOUT_S,
         watchdog_s=WATCHDOG_S,
         open_files=OPEN_FILES,
@@ -51,6 +52,8 @@ Description=Tidelog broker
 # A broker believes the clock that it starts with, and deletes by it what its topics keep for a time.
 Wants=network-online.target time-sync.target
 After=network-online.target time-sync.target
+# On the empty directory below a disk that is not mounted the broker would be a new one.
+RequiresMountsFor={mounts}
 
 [Service]
 # The broker says when it is ready. The first start of a cluster waits for its voters, and a start after a
