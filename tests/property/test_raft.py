@@ -18,7 +18,7 @@ from tidelog.raft.entries import Entry, Index, Voter
 from tidelog.raft.log import RaftLog
 from tidelog.raft.messages import Addressed, AnyMessage, AppendEntries, AppendEntriesResponse
 from tidelog.raft.ready import HardState, Ready
-from tidelog.raft.state import RaftNode
+from tidelog.raft.state import RaftNode, Role
 
 TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
 seeds = st.integers(0, 2**32)
@@ -36,6 +36,15 @@ def test_promises_hold_at_every_step_and_a_healed_cluster_agrees(seed: int, vote
 @given(seed=seeds, steps=st.integers(0, 700))
 def test_two_voters_need_each_other_and_recover(seed: int, steps: int) -> None:
     schedule = Schedule(seed, 2, observers=2, is_wild=False)
+    schedule.run(steps)
+    schedule.heal_and_converge()
+
+
+@settings(max_examples=40)
+@given(seed=seeds, voters=st.integers(1, 2), steps=st.integers(0, 700))
+def test_one_or_two_voters_become_more_and_fewer_and_recover(seed: int, voters: int, steps: int) -> None:
+    """Where one voter removes itself, the other cannot go on without it until it knows."""
+    schedule = Schedule(seed, voters, observers=2, loses_disks=False)
     schedule.run(steps)
     schedule.heal_and_converge()
 
@@ -135,6 +144,37 @@ def test_random_schedules_catch(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(owner, name, broken)
     with pytest.raises(PromiseBroken):
         run_many(range(60))
+
+
+def run_with_few_voters(some_seeds: Iterable[int]) -> None:
+    for seed in some_seeds:
+        schedule = Schedule(seed, 2, observers=2, loses_disks=False)
+        schedule.run(500)
+        schedule.heal_and_converge()
+
+
+def with_own_vote(node: RaftNode, role: Role, now: float) -> None:
+    BECOME_CANDIDATE(node, role, now)
+    node.votes[node.id] = node.storage
+
+
+BECOME_CANDIDATE = election._become_candidate
+BUGS_WITH_FEW_VOTERS: dict[str, tuple[Any, str, Any]] = {
+    "a voter that is being removed never campaigns": (
+        RaftNode,
+        "may_campaign",
+        property(lambda node: node.is_voter),
+    ),
+    "a voter that is being removed votes for itself": (election, "_become_candidate", with_own_vote),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS_WITH_FEW_VOTERS)
+def test_schedules_with_few_voters_catch(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, broken = BUGS_WITH_FEW_VOTERS[bug]
+    monkeypatch.setattr(owner, name, broken)
+    with pytest.raises(PromiseBroken):
+        run_with_few_voters(range(60))
 
 
 @pytest.mark.parametrize("bug", BUGS_FOR_TRANSCRIPTS)

@@ -138,6 +138,12 @@ def test_a_marker_of_the_first_protocol_that_outlives_its_coordinator_is_not_del
     assert result.ok, told(result)
 
 
+def test_a_leader_of_two_voters_that_removes_itself_and_dies_leads_again() -> None:
+    """It alone had the entry, so that the other could not win, and did not campaign, being no voter by it."""
+    result = run_seed(930042, registry_scenario_of(930042))
+    assert result.ok, told(result)
+
+
 def test_every_fault_is_drawn_by_some_seed() -> None:
     plans = [plan(seed) for seed in range(300) for plan in PLANS]
     drawn = {fault for plan in plans for fault in plan.faults}

@@ -7,7 +7,16 @@ from tidelog.raft.entries import Configuration, Entry, EntryKind, Index
 
 
 class Configurations:
-    __slots__ = ("_history", "_node_id", "_storage", "counted", "current", "current_index", "is_voter")
+    __slots__ = (
+        "_history",
+        "_node_id",
+        "_storage",
+        "counted",
+        "current",
+        "current_index",
+        "is_voter",
+        "was_voter",
+    )
 
     def __init__(self, node_id: NodeId, storage: Uuid, base_index: Index, base: Configuration) -> None:
         self._node_id = node_id
@@ -24,11 +33,14 @@ class Configurations:
         self.current_index, self.current = self._history[-1]
         self.counted = self.current.counted
         self.is_voter = self.recognizes(self._node_id, self._storage)
+        self.was_voter = len(self._history) > 1 and _recognizes(
+            self._history[-2][1], self._node_id, self._storage
+        )
+        """In the configuration before this one."""
 
     def recognizes(self, node_id: NodeId, storage: Uuid) -> bool:
         """Whether votes and acknowledgements of this node, made on this disk, count."""
-        voter = self.current.find(node_id)
-        return voter is not None and voter.is_held_by(storage)
+        return _recognizes(self.current, node_id, storage)
 
     def appended(self, index: Index, entry: Entry) -> None:
         if entry.kind is EntryKind.CONFIG:
@@ -54,3 +66,8 @@ class Configurations:
             if since <= index:
                 return configuration
         return self._history[0][1]
+
+
+def _recognizes(configuration: Configuration, node_id: NodeId, storage: Uuid) -> bool:
+    voter = configuration.find(node_id)
+    return voter is not None and voter.is_held_by(storage)

@@ -23,7 +23,7 @@ from tidelog.raft.state import RaftNode, Role
 def on_deadline(node: RaftNode, now: float) -> None:
     """The election timeout has passed without a leader."""
     node.leader_id = None
-    if node.is_voter:
+    if node.may_campaign:
         pre_campaign(node, now)
     else:
         node.restart_timer(now)
@@ -66,7 +66,8 @@ def _become_candidate(node: RaftNode, role: Role, now: float) -> None:
     node.leader_id = None
     node.restart_timer(now)
     node.votes.clear()
-    node.votes[node.id] = node.storage
+    if node.is_voter:  # one that is being removed needs the votes of the others alone
+        node.votes[node.id] = node.storage
 
 
 def _ask_all(node: RaftNode, request: AnyMessage) -> None:

@@ -119,6 +119,15 @@ class RaftNode:
         return self.configurations.is_voter
 
     @property
+    def may_campaign(self) -> bool:
+        """A voter; or one that the configuration in force removes, until that is committed: its log may be
+        the only one with that entry, and then it is the only node that can win."""
+        configurations = self.configurations
+        if configurations.is_voter:
+            return True
+        return configurations.was_voter and configurations.current_index > self.commit_index
+
+    @property
     def hard_state(self) -> HardState:
         return HardState(self.term, self.voted_for)
 
@@ -185,7 +194,7 @@ class RaftNode:
     @property
     def wait(self) -> float:
         """How long to wait without a leader."""
-        return self.timeout if self.is_voter else 3 * self.settings.heartbeat_interval
+        return self.timeout if self.may_campaign else 3 * self.settings.heartbeat_interval
 
     def restart_timer(self, now: float) -> None:
         self.timeout = self.draw_timeout()

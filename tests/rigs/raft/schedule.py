@@ -38,8 +38,17 @@ class SeededRandom:
 
 
 class Schedule:
-    def __init__(self, seed: int, voters: int = 3, observers: int = 1, *, is_wild: bool = True) -> None:
-        """`is_wild`: with wipes and membership changes; else only what every Raft must bear."""
+    def __init__(
+        self,
+        seed: int,
+        voters: int = 3,
+        observers: int = 1,
+        *,
+        is_wild: bool = True,
+        loses_disks: bool = True,
+    ) -> None:
+        """`is_wild`: with membership changes and, if it `loses_disks`, wipes; else only what every Raft must
+        bear."""
         self.random = random.Random(seed)
         self.cluster = RaftCluster(
             range(1, voters + 1),
@@ -47,6 +56,7 @@ class Schedule:
             observers=range(voters + 1, voters + observers + 1),
             settings=SETTINGS,
         )
+        self._voters_min = 2 if loses_disks else 1
         self._asked: dict[tuple[NodeId, ReadTicket], int] = {}
         self._proposals = 0
         self.seen: set[str] = set()
@@ -73,7 +83,9 @@ class Schedule:
             (self._burst, 2),
         ]
         if is_wild:
-            chances += [(self._change, 1), (self._wipe, 0.4)]
+            chances.append((self._change, 1))
+        if is_wild and loses_disks:
+            chances.append((self._wipe, 0.4))
         self._actions = [action for action, _ in chances]
         self._weights = [weight for _, weight in chances]
 
@@ -215,7 +227,7 @@ class Schedule:
         configuration = leader.configuration
         if configuration.find(node_id) is None:
             wanted = configuration.with_voter(Voter(node_id, f"host:{9000 + node_id}"))
-        elif len(configuration.voters) > 2 and self._has_all_disks(leader):
+        elif len(configuration.voters) > self._voters_min and self._has_all_disks(leader):
             wanted = configuration.without(node_id)
         else:
             return
