@@ -166,12 +166,14 @@ def _is_encrypted(path: str) -> bool:
     return encryption_mark(PosixDisk(), path) is not None
 
 
-def _dirs_of_cores(log_dirs: Iterable[str], is_of_use: Callable[[str], bool]) -> Iterator[str]:
-    """With those of a machine's further cores that lie below them: each has data keys of its own."""
+def _dirs_of_cores(log_dirs: Iterable[str], is_of_use: Callable[[str], bool]) -> list[str]:
+    """Those of a machine's further cores lie below that of the first, and each has data keys of its own. Of
+    them, those that are left: an earlier call may have stopped after the first."""
+    found: dict[str, None] = {}
     for log_dir in map(os.path.abspath, log_dirs):
-        first, *others = core_dirs(log_dir)
-        yield first
-        yield from filter(is_of_use, others)
+        of_use = filter(is_of_use, core_dirs(log_dir))
+        found |= dict.fromkeys(of_use) or {log_dir: None}
+    return list(found)
 
 
 def _files_in(path: str) -> Iterator[str]:
@@ -187,6 +189,8 @@ def _convert(disk: "EncryptedDisk", path: str, session: Session, *, encrypts: bo
     shows, shown_at = not session.json and sys.stderr.isatty(), time.monotonic()
     done = size = 0
     for number, name in enumerate(names, 1):
+        if not os.path.exists(name):  # a copy that a call before left unfinished: the file has a new one now
+            continue
         before = os.path.getsize(name)
         if (disk.encrypt if encrypts else disk.decrypt)(name):
             done += 1

@@ -65,9 +65,48 @@ def test_the_log_dir_of_each_core_is_encrypted_with_keys_of_its_own(
 def test_cores_that_are_plain_are_left_so(machine: list[Path], tmp_path: Path) -> None:
     key_file = str(tmp_path / "keys")
     add_key(key_file, "key", bytes(32))
-    assert run(["log", "encrypt", str(machine[1]), "--key-file", key_file]) == Exit.OK
-    assert run(["log", "decrypt", str(machine[0]), "--key-file", key_file]) == Exit.NOT_FOUND
+    assert run(["log", "rekey", str(machine[0]), "--key-file", key_file]) == Exit.NOT_FOUND
     assert run(["log", "encrypt", str(machine[0]), "--key-file", key_file]) == Exit.OK
     assert run(["log", "decrypt", str(machine[1]), "--key-file", key_file]) == Exit.OK
     assert run(["log", "rekey", str(machine[0]), "--key-file", key_file]) == Exit.OK
     assert (machine[1] / "t-0" / "0.log").read_bytes() == SECRET
+
+
+def test_a_call_goes_on_where_another_stopped_between_two_cores(
+    machine: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, key_file = str(machine[0]), str(tmp_path / "keys")
+    damaged = machine[1] / "t-0" / "0.log"
+    add_key(key_file, "key", bytes(32))
+    assert run(["log", "encrypt", first, "--key-file", key_file]) == Exit.OK
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert run(["log", "decrypt", first, "--key-file", key_file]) != Exit.OK
+    damaged.write_bytes(whole)
+    assert run(["log", "decrypt", first, "--key-file", key_file]) == Exit.OK
+    assert [(path / "t-0" / "0.log").read_bytes() for path in machine] == [SECRET, SECRET]
+    assert run(["log", "decrypt", first, "--key-file", key_file]) == Exit.NOT_FOUND
+    assert f"{first} is not an encrypted log dir" in capsys.readouterr().err
+
+
+def test_a_core_that_is_named_beside_its_machine_is_converted_once(
+    machine: list[Path], tmp_path: Path
+) -> None:
+    paths, key_file = [str(path) for path in machine], str(tmp_path / "keys")
+    add_key(key_file, "key", bytes(32))
+    for command in ("encrypt", "rekey", "decrypt"):
+        assert run(["log", command, *paths, "--key-file", key_file]) == Exit.OK
+
+
+@pytest.mark.parametrize("command", ["encrypt", "decrypt"])
+def test_a_copy_that_was_not_finished_is_in_nobodys_way(
+    machine: list[Path], tmp_path: Path, command: str
+) -> None:
+    first, key_file = machine[0], str(tmp_path / "keys")
+    add_key(key_file, "key", bytes(32))
+    if command == "decrypt":
+        assert run(["log", "encrypt", str(first), "--key-file", key_file]) == Exit.OK
+    (first / "t-0" / "0.log.tmp").write_bytes(SECRET[:20])
+    assert run(["log", command, str(first), "--key-file", key_file]) == Exit.OK
+    assert [path.name for path in (first / "t-0").iterdir()] == ["0.log"]
+    assert ((first / "t-0" / "0.log").read_bytes() == SECRET) is (command == "decrypt")
