@@ -24,6 +24,8 @@ WAIT_WHILE_HOLDING_MS = 100
 """The same while jobs of that broker are under way: their acknowledgements, and the answers to those that go
 with the fetch, wait behind it."""
 WAIT_MS_MIN = 10
+LATE_S = 1.0
+"""Beyond the time that a broker may take on purpose."""
 ACKS_MAX = 5_000
 """In one request."""
 LOOKS_PER_LOCK = 8
@@ -122,7 +124,7 @@ class QueueCore:
 
     @staticmethod
     def _send(session: BrokerSession, message: Request, now: float, wait_ms: int = 0) -> NextRequest:
-        session.sent_at = now
+        session.sent_at, session.late_at = now, now + wait_ms / 1000 + LATE_S
         return NextRequest(message, wait_ms)
 
     def _fetching(self) -> list[BrokerSession]:
@@ -130,7 +132,7 @@ class QueueCore:
 
     def _room(self, session: BrokerSession, now: float) -> int:
         """How many records to fetch: none while the buffer is well filled."""
-        room, ahead = self.stock.room, self.stock.ahead
+        room, ahead = self.stock.room(now), self.stock.ahead
         if room <= 0 or not session.wanted:
             return 0
         if self.stock.buffer and (2 * room < ahead or now < session.dry_until):

@@ -45,6 +45,8 @@ class BrokerSession:
         self.failures = 0
         """In a row."""
         self.sent_at = 0.0
+        self.late_at = 0.0
+        """When the answer to the request under way is late."""
         self.fetched_at = 0.0
         self.dry_until = 0.0
         """The last fetch brought nothing: the next waits that long, if the buffer has jobs."""

@@ -52,25 +52,17 @@ class JobStock:
 
     @property
     def free(self) -> int:
-        return self.prefetch - self._kept - self._reserved
+        return self.prefetch - sum(len(each.held) + each.reserved for each in self.sessions.values())
 
     @property
     def ahead(self) -> int:
         """How many jobs may wait in the buffer."""
         return min(self.prefetch, max(self.takers, self._in_a_row - 1, self._is_unmet))
 
-    @property
-    def room(self) -> int:
-        """How many jobs to fetch."""
-        return min(self.free, self.ahead - len(self.buffer) - self._reserved)
-
-    @property
-    def _kept(self) -> int:
-        return sum(len(each.held) for each in self.sessions.values())
-
-    @property
-    def _reserved(self) -> int:
-        return sum(each.reserved for each in self.sessions.values())
+    def room(self, now: float) -> int:
+        """How many jobs to fetch. A caller does not wait for a broker that hangs: another may have jobs."""
+        expected = sum(each.reserved for each in self.sessions.values() if now < each.late_at)
+        return min(self.free, self.ahead - len(self.buffer) - expected)
 
     def is_wanted(self, now: float) -> bool:
         """Whether the application takes jobs: other workers are to get those that it leaves in the buffer."""

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.clients.queue.queue_rig import QueueRig, batches
 from tidelog.base.errors import ErrorCode
-from tidelog.clients.queue.core import WAIT_MS, WAIT_WHILE_HOLDING_MS, NextRequest
+from tidelog.clients.queue.core import LATE_S, WAIT_MS, WAIT_WHILE_HOLDING_MS, NextRequest
 from tidelog.clients.queue.held import JobState
 from tidelog.clients.queue.stock import IDLE_S
 from tidelog.shares.states import AckType
@@ -75,6 +75,29 @@ def test_brokers_are_asked_by_turns_where_prefetch_is_smaller_than_their_number(
     rig.empty(1)
     assert not isinstance(rig.step(1), NextRequest)
     assert rig.fetch(2).max_records == 1
+
+
+def test_a_broker_that_hangs_does_not_keep_a_caller_from_the_jobs_of_others() -> None:
+    rig = QueueRig(prefetch=10, leaders={0: 1, 1: 2, 2: 3})
+    rig.core.stock.takers = 1
+    assert rig.fetch(1).max_records == 1
+    rig.now += WAIT_MS / 1000 / 3
+    assert not isinstance(rig.step(2), NextRequest)
+    rig.now += LATE_S
+    assert rig.fetch(2).max_records == 1
+    assert not isinstance(rig.step(3), NextRequest)
+    rig.empty(2)
+    assert rig.fetch(3).max_records == 1
+    rig.deliver([0], node=3, partition=2)
+    rig.deliver([0], node=1)
+    assert len(rig.core.stock.buffer) == 2
+
+
+def test_prefetch_bounds_what_a_broker_that_hangs_may_still_bring() -> None:
+    rig = QueueRig(prefetch=1, leaders={0: 1, 1: 2})
+    rig.fetch(1)
+    rig.now += WAIT_MS / 1000 + LATE_S
+    assert not isinstance(rig.step(2), NextRequest)
 
 
 def test_acknowledgements_are_sent_as_runs_with_delays_apart() -> None:
