@@ -48,7 +48,8 @@ class JobStock:
         self._in_a_row = 0
         """Jobs that the application has taken since it last was idle."""
         self._is_unmet = False
-        """Whether the last caller went without a job: there may be one when it comes again."""
+        """Whether calls come one after the other, and the last one found no job: there may be one for the
+        next."""
 
     @property
     def free(self) -> int:
@@ -78,6 +79,7 @@ class JobStock:
         was_idle = not self.is_wanted(now)
         if was_idle:
             self._in_a_row = 0
+        self._is_unmet = not was_idle and not self.buffer
         self.takers += 1
         return was_idle
 
@@ -123,7 +125,6 @@ class JobStock:
             self._in_a_row += 1
             self._is_unmet = False
             return job
-        self._is_unmet = True
         return None
 
     def acknowledge(self, job: HeldJob, type: AckType, now: float, delay_ms: int = GROUP_BACKOFF) -> bool:

@@ -311,16 +311,32 @@ def test_as_many_jobs_are_fetched_ahead_as_were_taken_in_a_row() -> None:
     assert asked[-1] >= 5
 
 
-def test_a_call_that_was_in_vain_has_one_job_fetched_for_the_next() -> None:
+def test_calls_in_vain_now_and_then_have_no_job_fetched_that_others_could_have_taken() -> None:
+    """From the buffer of one such worker to that of the next, it would reach the limit of deliveries."""
     rig = QueueRig()
     stock = rig.core.stock
     stock.takers = 0
-    stock.begin_taking(rig.now)
-    assert stock.hand_out(rig.now) is None
-    stock.end_taking(rig.now)
+    for _ in range(3):
+        assert stock.begin_taking(rig.now)
+        assert stock.hand_out(rig.now) is None
+        assert rig.fetch().max_records == 1
+        rig.empty()
+        stock.end_taking(rig.now)
+        assert not isinstance(rig.step(), NextRequest)
+        rig.now += IDLE_S
+
+
+def test_calls_in_vain_one_after_the_other_have_a_job_fetched_for_the_next() -> None:
+    rig = QueueRig()
+    stock = rig.core.stock
+    stock.takers = 0
+    for is_first in (True, False):
+        assert stock.begin_taking(rig.now) is is_first
+        assert stock.hand_out(rig.now) is None
+        stock.end_taking(rig.now)
+        rig.now += IDLE_S / 2
     assert rig.fetch().max_records == 1
     rig.deliver([0])
-    rig.now += IDLE_S / 2
     assert not stock.begin_taking(rig.now)
     assert rig.take().record.offset == 0
 
