@@ -227,7 +227,7 @@ class AsyncQueue(Generic[Key, Value]):
         """The next job, or None if none comes in time.
 
         Args:
-            timeout_ms: How long to wait. Half a second at least if the application had no job and took none
+            timeout_ms: How long to wait. A second at least if the application had no job and took none
                 for five seconds, as nothing is fetched for it then; the first call joins the group, too.
                 None: for ever.
 

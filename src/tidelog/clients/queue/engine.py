@@ -31,8 +31,9 @@ from tidelog.clients.queue.member_thread import MemberThread
 from tidelog.shares.states import AckType
 
 CLOSE_S = 10.0
-LOOK_S = 0.5
-"""Nothing was fetched for an application that was idle: any call of it waits for a look at the brokers."""
+LOOK_S = 1.0
+"""Nothing was fetched for an application that was idle: any call of it waits for a look at the brokers, which
+may be asked by turns."""
 
 
 class QueueEngine:

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.clients.queue.queue_rig import QueueRig, batches
 from tidelog.base.errors import ErrorCode
 from tidelog.clients.queue.core import LATE_S, WAIT_MS, WAIT_WHILE_HOLDING_MS, NextRequest
+from tidelog.clients.queue.engine import LOOK_S
 from tidelog.clients.queue.held import JobState
 from tidelog.clients.queue.stock import IDLE_S
 from tidelog.shares.states import AckType
@@ -75,6 +76,19 @@ def test_brokers_are_asked_by_turns_where_prefetch_is_smaller_than_their_number(
     rig.empty(1)
     assert not isinstance(rig.step(1), NextRequest)
     assert rig.fetch(2).max_records == 1
+
+
+def test_a_look_at_the_brokers_has_the_time_for_all_of_them() -> None:
+    """One that is left out each time would have jobs that such a caller never gets."""
+    rig = QueueRig(leaders={each: each for each in range(10)})
+    rig.core.stock.takers = 1
+    began = rig.now
+    for node in range(10):
+        step = rig.step(node)
+        assert isinstance(step, NextRequest)
+        rig.now += step.wait_ms / 1000 + 0.03  # the way to a broker that is not next door
+        rig.empty(node)
+    assert rig.now - began < LOOK_S
 
 
 def test_a_broker_that_hangs_does_not_keep_a_caller_from_the_jobs_of_others() -> None:
