@@ -84,6 +84,7 @@ def test_a_dry_run_shows_the_unit_with_the_log_dirs_of_the_settings(tmp_path: Pa
     done = run(console_script(), "service", "install", "--dry-run", "--json", "--config", settings)
     unit = json.loads(done.stdout)["files"][UNIT_PATH]
     assert re.findall(r"^ReadWritePaths=(.*)$", unit, re.MULTILINE) == ["/disk1/logs", "/var/log/t"]
+    assert "\nRequiresMountsFor=/var/lib/tidelog /disk1/logs\n" in unit
     assert f"--config {settings}\n" in unit
 
 

@@ -71,7 +71,7 @@ def install(
     path = os.path.abspath(command) if command else machine.own_command()
     config = os.path.abspath(config)
     settings = os.path.join(root, config.lstrip("/")) if root else config
-    wanted = Service(path, config, user, alone, _writable(settings))
+    wanted = _with_directories(Service(path, config, user, alone), settings)
     steps = plan_install(wanted, root, enable=not no_enable)
     if not dry_run:
         machine.check_systemd(root)
@@ -122,17 +122,24 @@ def status(session: Session) -> int:
     return Exit.OK if facts.get("ActiveState") == "active" else Exit.FAILED
 
 
-def _writable(config: str) -> tuple[str, ...]:
-    """The directories outside of the service's own that its settings have it write to."""
+def _with_directories(service: Service, config: str) -> Service:
+    """With those outside of the service's own that its settings have it write to."""
     if not os.path.exists(config):
-        return ()
+        return service
     from tidelog.cli.up.settings import given_config
 
     settings = given_config(config, {})
-    paths = [os.path.join(STATE_DIR, path) for path in settings.list("log.dirs")]
+    log_dirs = [os.path.join(STATE_DIR, path) for path in settings.list("log.dirs")]
     audit = settings.optional_text("audit.file")
-    paths += [os.path.dirname(os.path.join(STATE_DIR, audit))] if audit else []
-    return tuple(path for path in paths if not f"{path}/".startswith(f"{STATE_DIR}/"))
+    paths = [*log_dirs, os.path.dirname(os.path.join(STATE_DIR, audit))] if audit else log_dirs
+    return service._replace(
+        writable=tuple(path for path in paths if not _is_below_state_dir(path)),
+        first_log_dir=STATE_DIR if _is_below_state_dir(log_dirs[0]) else log_dirs[0],
+    )
+
+
+def _is_below_state_dir(path: str) -> bool:
+    return f"{path}/".startswith(f"{STATE_DIR}/")
 
 
 def _report(session: Session, steps: "list[Step]", dry_run: bool, message: str) -> None:

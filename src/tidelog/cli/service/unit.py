@@ -26,6 +26,7 @@ class Service(NamedTuple):
     """A single broker rather than a member of a cluster."""
     writable: tuple[str, ...] = ()
     """Directories outside of STATE_DIR that the settings name."""
+    first_log_dir: str = STATE_DIR
 
 
 def unit_text(service: Service) -> str:
@@ -38,7 +39,7 @@ def unit_text(service: Service) -> str:
         state=os.path.basename(STATE_DIR),
         state_dir=STATE_DIR,
         writable=writable,
-        mounts=" ".join((STATE_DIR, *service.writable)),
+        mounts=" ".join(dict.fromkeys((STATE_DIR, service.first_log_dir))),
         stop_s=STOP_TIMEOUT_S,
         watchdog_s=WATCHDOG_S,
         open_files=OPEN_FILES,
@@ -52,7 +53,8 @@ Description=Tidelog broker
 # A broker believes the clock that it starts with, and deletes by it what its topics keep for a time.
 Wants=network-online.target time-sync.target
 After=network-online.target time-sync.target
-# On the empty directory below a disk that is not mounted the broker would be a new one.
+# The first log dir has the metadata: below a disk that is not mounted the broker would be a new one. It can
+# do without its other disks.
 RequiresMountsFor={mounts}
 
 [Service]

@@ -31,8 +31,11 @@ def test_systemd_waits_longer_than_a_broker_takes_to_stop() -> None:
 
 
 def test_directories_elsewhere_are_writable_and_a_single_broker_runs_up() -> None:
-    text = unit_text(Service("/opt/tidelog", user="kafka", alone=True, writable=("/disk1", "/disk2")))
-    assert "\nRequiresMountsFor=/var/lib/tidelog /disk1 /disk2\n" in text
+    disks = ("/disk1", "/disk2")
+    text = unit_text(
+        Service("/opt/tidelog", user="kafka", alone=True, writable=disks, first_log_dir=disks[0])
+    )
+    assert "\nRequiresMountsFor=/var/lib/tidelog /disk1\n" in text
     assert "ExecStart=/opt/tidelog up --config /etc/tidelog/broker.yaml\n" in text
     assert re.findall(r"^ReadWritePaths=(.*)$", text, re.MULTILINE) == ["/disk1", "/disk2"]
     assert "User=kafka\nGroup=kafka\n" in text
