@@ -12,17 +12,13 @@ import json
 import os
 import shutil
 import subprocess
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.interop.kafka_jars import CACHE, JVM, lock, run
+from tests.interop.kafka_jars import CACHE, JVM, lock, missing_tool, run
 
 HERE = Path(__file__).parent
-CONFLUENT_JAR = "pinot-confluent-avro-1.5.0-shaded.jar"
-JAR_URL = f"maven-central-by-name://maven2/org/apache/pinot/pinot-confluent-avro/1.5.0/{CONFLUENT_JAR}"
-JAR_SHA256 = "fcba31945ab17f393008f46975b37dd12516e59f536b0bec5a19ab9fd84464d1"
 PATIENCE_S = 60.0
 
 
@@ -70,30 +66,29 @@ def _go_program() -> list[str]:
     return [str(program)]
 
 
-def _confluent_jar() -> Path:
-    """Fetched by itself: Maven would look for its parents in Confluent's repository, and fail without it."""
-    jar = CACHE / CONFLUENT_JAR
-    if not jar.exists():
-        with urllib.request.urlopen(JAR_URL, timeout=PATIENCE_S) as answer:
-            data = answer.read()
-        assert hashlib.sha256(data).hexdigest() == JAR_SHA256, f"{JAR_URL} is another file than expected"
-        unfinished = jar.with_suffix(".unfinished")
-        unfinished.write_bytes(data)
-        unfinished.rename(jar)
-    return jar
+def _confluent_jars() -> Path:
+    """A directory that Maven fills on first use."""
+    pom = HERE / "java" / "pom.xml"
+    directory = CACHE / f"confluent-{hashlib.sha256(pom.read_bytes()).hexdigest()[:8]}"
+    if not directory.exists():
+        unfinished = directory.with_suffix(".unfinished")
+        copy = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        run([*copy, f"-DoutputDirectory={unfinished}"])
+        unfinished.rename(directory)
+    return directory
 
 
 def java_program(name: str = "Program") -> list[str]:
     """Returns the command of a program in `java/`, with Confluent's classes on its path."""
     with lock("registry-java"):
-        jar = _confluent_jar()
+        path = f"{_confluent_jars()}/*"
         source = HERE / "java" / f"{name}.java"
         classes = CACHE / "registry-java" / hashlib.sha256(source.read_bytes()).hexdigest()[:12]
         if not classes.exists():
             unfinished = classes.with_suffix(".unfinished")
-            run(["javac", "-cp", str(jar), "-d", str(unfinished), str(source)])
+            run(["javac", "-cp", path, "-d", str(unfinished), str(source)])
             unfinished.rename(classes)
-    return [*JVM, "-Xmx256m", "-cp", f"{classes}{os.pathsep}{jar}", name]
+    return [*JVM, "-Xmx256m", "-cp", f"{classes}{os.pathsep}{path}", name]
 
 
 PROGRAMS = {
@@ -106,6 +101,6 @@ PROGRAMS = {
             lambda: {"NODE_PATH": str(_node_modules()), "KAFKAJS_NO_PARTITIONER_WARNING": "1"},
         ),
         Program("franz-go", lambda: _lacks("go"), _go_program),
-        Program("java", lambda: _lacks("java", "javac"), java_program),
+        Program("java", missing_tool, java_program),
     )
 }
