@@ -92,8 +92,18 @@ def _bound_row(
     return row
 
 
+def may_be_given_away(port: int) -> bool:
+    """Whether the kernel may give it to an outgoing connection."""
+    return port in _given()
+
+
 def _first_given() -> int:
+    return _given().start
+
+
+def _given() -> range:
     try:
-        return int(PORT_RANGE.read_text().split()[0])
-    except (OSError, ValueError, IndexError):
-        return FIRST_GIVEN
+        first, last = map(int, PORT_RANGE.read_text().split())
+    except (OSError, ValueError):
+        return range(FIRST_GIVEN, PORT_MAX + 1)
+    return range(first, last + 1)

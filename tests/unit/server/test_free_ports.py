@@ -99,3 +99,15 @@ def test_a_row_of_the_kernels_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     machine = Machine(monkeypatch, tmp_path, "1024 65000", range(0))
     machine.given, machine.taken = [40_000, 50_000], {40_001}
     assert module.free_ports("localhost", 1, in_a_row=2) == [50_000]
+
+
+@pytest.mark.parametrize(
+    ("given", "away", "kept"),
+    [("20000 29999", (20_000, 29_999), (19_999, 30_000)), ("nothing", (32_768, 65_535), (32_767,))],
+)
+def test_ports_that_outgoing_connections_may_get(
+    given: str, away: tuple[int, ...], kept: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    Machine(monkeypatch, tmp_path, given, range(0))
+    assert all(map(module.may_be_given_away, away))
+    assert not any(map(module.may_be_given_away, kept))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidelog.cli.exits import CliError
 from tidelog.cli.security.files import DIRECTORY, write_private
-from tidelog.server.free_ports import bound, free_ports
+from tidelog.server.free_ports import bound, free_ports, may_be_given_away
 
 STATE = "secured.json"
 
@@ -49,7 +49,8 @@ def write_state(path: Path, state: SecuredState) -> None:
 
 
 def free_port(wanted: int, others: Container[int], in_a_row: int = 1, step: int = 1) -> int:
-    """The wanted port, or any if that is taken; the first of so many `in_a_row`, `step` apart."""
+    """The wanted port, or any if that is taken, or may be by an outgoing connection while its broker is down;
+    the first of so many `in_a_row`, `step` apart."""
     row = range(wanted, wanted + in_a_row * step, step)
     if wanted > 0 and not any(port in others for port in row) and all(map(_is_free, row)):
         return wanted
@@ -57,6 +58,8 @@ def free_port(wanted: int, others: Container[int], in_a_row: int = 1, step: int 
 
 
 def _is_free(port: int) -> bool:
+    if may_be_given_away(port):
+        return False
     try:
         bound("localhost", port).close()
     except OSError:
