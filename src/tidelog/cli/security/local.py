@@ -59,7 +59,8 @@ class LocalSecurity:
         step: int = 1,
         others: Collection[int] = (),
     ) -> list[int]:
-        """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free.
+        """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free
+        for good.
 
         A broker that is alone is looked for by no other, so its port changes if another program took it.
         With several cores a port is the first of so many `in_a_row`, `step` apart; `others` are those that
